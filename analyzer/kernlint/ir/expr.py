@@ -1,0 +1,368 @@
+"""Integer index expressions in polynomial normal form.
+
+An `Expr` is a polynomial with integer coefficients over *atoms*.  An atom is anything the polynomial does not look
+inside: a parameter, an axis, a launch dimension, a loaded value, an opaque value, or a non-polynomial operation
+(floor division, modulo, minimum, maximum, select, bit operations) whose arguments are again in normal form.
+
+Two expressions denote the same polynomial if and only if their `key` is equal, so `pid * BLOCK + lane` and
+`lane + BLOCK * pid` are one thing.  Everything here is immutable, deterministic and free of global state.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Union
+
+MAX_TERMS = 64
+MAX_KEY = 6000
+
+
+class AtomKind(enum.Enum):
+    """What an atom stands for.  Names are stable: they appear in `kernlint print --ir`."""
+
+    PARAM = "param"  # a kernel parameter (run-time scalar, compile-time constant or template parameter)
+    AXIS = "axis"  # a grid, lane or loop axis
+    LAUNCH = "launch"  # blockDim.*, gridDim.* / num_programs
+    HOST = "host"  # a host value: a variable, `x.shape[0]`, `x.numel()`
+    LOAD = "load"  # a value read from memory
+    OPAQUE = "opaque"  # not understood; nothing is known about it
+    FLOORDIV = "floordiv"
+    MOD = "mod"
+    MIN = "min"
+    MAX = "max"
+    SELECT = "select"  # args: (condition, then, else)
+    BITAND = "bitand"
+    BITOR = "bitor"
+    XOR = "xor"
+    SHL = "shl"
+    SHR = "shr"
+    CALL = "call"  # a known pure function by `name`, e.g. next_power_of_2
+
+
+class AxisKind(enum.Enum):
+    GRID = "grid"  # blockIdx, program_id
+    LANE = "lane"  # threadIdx, tl.arange
+    LOOP = "loop"  # counts iterations of one loop: 0, 1, 2, ...
+
+
+class Axis:
+    """An index variable running over 0 .. extent-1.
+
+    `index` is the launch dimension (0=x, 1=y, 2=z) of a grid axis or a CUDA thread axis, and the dimension counted
+    from the right (-1 is the last) of a Triton lane axis.  `extent` is None when unknown.
+    """
+
+    __slots__ = ("extent", "index", "key", "kind", "name", "thread")
+
+    def __init__(
+        self, kind: AxisKind, key: str, name: str, extent: Expr | None, index: int = 0, thread: bool = False
+    ) -> None:
+        self.kind = kind
+        self.key = key
+        self.name = name
+        self.extent = extent
+        self.index = index
+        self.thread = thread  # True for CUDA threadIdx axes
+
+    def __repr__(self) -> str:
+        return f"Axis({self.name})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Axis) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+AtomArg = Union["Expr", "Condition"]
+
+
+class Atom:
+    """One indivisible factor.  `key` identifies it; `name` is what people read."""
+
+    __slots__ = ("args", "axis", "key", "kind", "name", "note")
+
+    def __init__(
+        self,
+        kind: AtomKind,
+        key: str,
+        name: str,
+        args: tuple[AtomArg, ...] = (),
+        axis: Axis | None = None,
+        note: object = None,
+    ) -> None:
+        self.kind = kind
+        self.key = key
+        self.name = name
+        self.args = args
+        self.axis = axis
+        self.note = note  # LOAD: the access's ordinal; OPAQUE: why it is opaque
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Atom) and other.key == self.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+Monomial = tuple[Atom, ...]  # factors sorted by key, repeated for powers; () is the constant monomial
+
+
+def _mono_key(mono: Monomial) -> str:
+    return "*".join(atom.key for atom in mono)
+
+
+class Expr:
+    """A polynomial over atoms.  Build with `const`, `param`, ... and the operators `+ - *`; never mutate."""
+
+    __slots__ = ("__dict__", "terms")
+
+    def __init__(self, terms: dict[Monomial, int]) -> None:
+        live = [(mono, coeff) for mono, coeff in terms.items() if coeff]
+        live.sort(key=lambda item: (len(item[0]), _mono_key(item[0])))
+        self.terms: tuple[tuple[Monomial, int], ...] = tuple(live)
+
+    @cached_property
+    def key(self) -> str:
+        return "+".join(f"{c}*{_mono_key(m)}" if m else str(c) for m, c in self.terms) or "0"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Expr) and other.key == self.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __add__(self, other: Expr | int) -> Expr:
+        other = as_expr(other)
+        terms = dict(self.terms)
+        for mono, coeff in other.terms:
+            terms[mono] = terms.get(mono, 0) + coeff
+        return _bounded(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expr:
+        return Expr({mono: -coeff for mono, coeff in self.terms})
+
+    def __sub__(self, other: Expr | int) -> Expr:
+        return self + (-as_expr(other))
+
+    def __rsub__(self, other: Expr | int) -> Expr:
+        return as_expr(other) - self
+
+    def __mul__(self, other: Expr | int) -> Expr:
+        other = as_expr(other)
+        terms: dict[Monomial, int] = {}
+        if len(self.terms) * len(other.terms) > MAX_TERMS * 4:
+            return _too_big(f"({self.key})*({other.key})")
+        for mono_a, a in self.terms:
+            for mono_b, b in other.terms:
+                mono = tuple(sorted(mono_a + mono_b, key=lambda atom: atom.key))
+                terms[mono] = terms.get(mono, 0) + a * b
+        return _bounded(terms)
+
+    __rmul__ = __mul__
+
+    @property
+    def constant(self) -> int | None:
+        """The value if this is a plain integer, else None."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and not self.terms[0][0]:
+            return self.terms[0][1]
+        return None
+
+    @property
+    def constant_term(self) -> int:
+        return self.terms[0][1] if self.terms and not self.terms[0][0] else 0
+
+    @property
+    def single_atom(self) -> Atom | None:
+        """The atom if this is exactly one atom with coefficient 1, else None."""
+        if len(self.terms) == 1 and self.terms[0][1] == 1 and len(self.terms[0][0]) == 1:
+            return self.terms[0][0][0]
+        return None
+
+    def atoms(self) -> Iterator[Atom]:
+        """Top-level atoms, without looking inside non-polynomial ones.  Deterministic, may repeat."""
+        for mono, _ in self.terms:
+            yield from mono
+
+    @cached_property
+    def deep_atoms(self) -> frozenset[Atom]:
+        """Every atom, including those inside floor divisions, selects and the like."""
+        found: set[Atom] = set()
+        for atom in self.atoms():
+            found.add(atom)
+            for arg in atom.args:
+                found |= arg.deep_atoms
+        return frozenset(found)
+
+    def depends_on(self, atom: Atom) -> bool:
+        return atom in self.deep_atoms
+
+    @cached_property
+    def is_opaque(self) -> bool:
+        """True when any part of it was not understood (loads are understood: they are data)."""
+        return any(atom.kind is AtomKind.OPAQUE for atom in self.deep_atoms)
+
+    def coefficient(self, atom: Atom) -> Expr | None:
+        """The factor of `atom` when the expression is linear in it, 0 when it does not occur, None when non-linear."""
+        terms: dict[Monomial, int] = {}
+        for mono, coeff in self.terms:
+            power = sum(1 for factor in mono if factor == atom)
+            if power > 1 or any(factor != atom and _inside(factor, atom) for factor in mono):
+                return None
+            if power == 1:
+                rest = list(mono)
+                rest.remove(atom)
+                terms[tuple(rest)] = coeff
+        return Expr(terms)
+
+    def without(self, atom: Atom) -> Expr:
+        """The terms in which `atom` is not a factor."""
+        return Expr({mono: coeff for mono, coeff in self.terms if atom not in mono})
+
+    def divided_by(self, divisor: Expr) -> Expr | None:
+        """The exact quotient by a one-term divisor, or None when any term is not divisible."""
+        if len(divisor.terms) != 1:
+            return ONE if divisor == self else None
+        (mono_d, coeff_d), = divisor.terms
+        terms: dict[Monomial, int] = {}
+        for mono, coeff in self.terms:
+            rest = list(mono)
+            for factor in mono_d:
+                if factor not in rest:
+                    return None
+                rest.remove(factor)
+            if coeff % coeff_d:
+                return None
+            terms[tuple(rest)] = coeff // coeff_d
+        return Expr(terms)
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+def _inside(atom: Atom, wanted: Atom) -> bool:
+    return any(wanted in arg.deep_atoms for arg in atom.args)
+
+
+def _too_big(text: str) -> Expr:
+    return opaque("budget:" + hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest(), "too large")
+
+
+def _bounded(terms: dict[Monomial, int]) -> Expr:
+    result = Expr(terms)
+    if len(result.terms) > MAX_TERMS or len(result.key) > MAX_KEY:
+        return _too_big(result.key)
+    return result
+
+
+def as_expr(value: Expr | int) -> Expr:
+    return value if isinstance(value, Expr) else const(value)
+
+
+def const(value: int) -> Expr:
+    return Expr({(): int(value)})
+
+
+ZERO = const(0)
+ONE = const(1)
+
+
+def of_atom(atom: Atom) -> Expr:
+    return Expr({(atom,): 1})
+
+
+def param(name: str) -> Expr:
+    """A kernel parameter.  Its atom's key is `p:NAME`."""
+    return of_atom(Atom(AtomKind.PARAM, f"p:{name}", name))
+
+
+def host(name: str) -> Expr:
+    """A host value such as `n` or `x.shape[0]`.  Its atom's key is `h:NAME`."""
+    return of_atom(Atom(AtomKind.HOST, f"h:{name}", name))
+
+
+def launch_dim(which: str, index: int, name: str) -> Expr:
+    """`which` is `bd` (blockDim) or `gd` (gridDim, num_programs)."""
+    return of_atom(Atom(AtomKind.LAUNCH, f"{which}{index}", name))
+
+
+def opaque(key: str, why: str = "") -> Expr:
+    """A value nothing is known about.  Equal keys mean equal values, so make keys unique per definition."""
+    return of_atom(Atom(AtomKind.OPAQUE, f"?:{key}", f"?{key}", note=why))
+
+
+def loaded(ordinal: int, name: str, lanes: tuple[AtomArg, ...] = ()) -> Expr:
+    """The integer read by the access with this ordinal; `lanes` are the index expressions it depends on."""
+    return of_atom(Atom(AtomKind.LOAD, f"ld:{ordinal}", name, lanes, note=ordinal))
+
+
+def axis_expr(axis: Axis) -> Expr:
+    return of_atom(Atom(AtomKind.AXIS, f"a:{axis.key}", axis.name, axis=axis))
+
+
+def axes_of(expr: Expr | Condition) -> tuple[Axis, ...]:
+    """Every axis it depends on, sorted by key."""
+    found = {atom.axis.key: atom.axis for atom in expr.deep_atoms if atom.axis is not None}
+    return tuple(found[key] for key in sorted(found))
+
+
+def substitute(expr: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
+    """Replace atoms everywhere, also inside non-polynomial atoms, and renormalise."""
+    if not mapping or expr.deep_atoms.isdisjoint(mapping):
+        return expr
+    total = ZERO
+    for mono, coeff in expr.terms:
+        product = const(coeff)
+        for atom in mono:
+            product = product * substitute_atom(atom, mapping)
+        total = total + product
+    return total
+
+
+def substitute_atom(atom: Atom, mapping: Mapping[Atom, Expr]) -> Expr:
+    if atom in mapping:
+        return mapping[atom]
+    if not atom.args or all(arg.deep_atoms.isdisjoint(mapping) for arg in atom.args):
+        return of_atom(atom)
+    args = tuple(
+        substitute(arg, mapping) if isinstance(arg, Expr) else arg.substitute(mapping) for arg in atom.args
+    )
+    return rebuild(atom, args)
+
+
+def rebuild(atom: Atom, args: tuple[AtomArg, ...]) -> Expr:
+    """The same operation over other arguments, in normal form."""
+    from kernlint.ir import arith
+
+    maker: Callable[..., Expr] | None = arith.MAKERS.get(atom.kind)
+    if maker is not None:
+        return maker(*args)
+    if atom.kind is AtomKind.CALL:
+        return arith.call(str(atom.note), *[arg for arg in args if isinstance(arg, Expr)])
+    key = f"{atom.key}({','.join(arg.key for arg in args)})" if atom.kind is AtomKind.LOAD else atom.key
+    return of_atom(Atom(atom.kind, key, atom.name, args, atom.axis, atom.note))
+
+
+def show(expr: Expr) -> str:
+    """Readable text, largest terms first, constants last."""
+    parts: list[str] = []
+    for mono, coeff in sorted(expr.terms, key=lambda item: (-len(item[0]), _mono_key(item[0]))):
+        body = "*".join(atom.name for atom in mono)
+        size = abs(coeff)
+        text = body if body and size == 1 else (f"{size}*{body}" if body else str(size))
+        sign = "-" if coeff < 0 else "+"
+        parts.append(f" {sign} {text}" if parts else (f"-{text}" if coeff < 0 else text))
+    return "".join(parts) or "0"
+
+
+from kernlint.ir.condition import Condition  # noqa: E402  (the two normal forms are mutually recursive)
