@@ -11,6 +11,7 @@ from collections.abc import Callable
 from kernlint.ir.condition import Condition, Connective
 from kernlint.ir.expr import ONE, ZERO, Atom, AtomArg, AtomKind, Expr, const, of_atom
 
+
 def _make(kind: AtomKind, text: str, *args: AtomArg) -> Expr:
     key = f"{kind.value}({','.join(arg.key for arg in args)})"
     return of_atom(Atom(kind, key, text, args))

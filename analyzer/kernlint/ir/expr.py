@@ -233,7 +233,7 @@ class Expr:
         """The exact quotient by a one-term divisor, or None when any term is not divisible."""
         if len(divisor.terms) != 1:
             return ONE if divisor == self else None
-        (mono_d, coeff_d), = divisor.terms
+        ((mono_d, coeff_d),) = divisor.terms
         terms: dict[Monomial, int] = {}
         for mono, coeff in self.terms:
             rest = list(mono)
@@ -334,9 +334,7 @@ def substitute_atom(atom: Atom, mapping: Mapping[Atom, Expr]) -> Expr:
         return mapping[atom]
     if not atom.args or all(arg.deep_atoms.isdisjoint(mapping) for arg in atom.args):
         return of_atom(atom)
-    args = tuple(
-        substitute(arg, mapping) if isinstance(arg, Expr) else arg.substitute(mapping) for arg in atom.args
-    )
+    args = tuple(substitute(arg, mapping) if isinstance(arg, Expr) else arg.substitute(mapping) for arg in atom.args)
     return rebuild(atom, args)
 
 

@@ -9,18 +9,21 @@ Operations (`Value.op`):
 | `param` | | `name` | kernel parameter |
 | `const` | | `value` | literal int, float (also inf, -inf, nan) or bool |
 | `opaque` | any inputs | `why` | not understood |
-| `add sub mul div floordiv mod min max and or xor shl shr pow fma` | operands | `rounding` | arithmetic, elementwise; `div` is true division |
-| `neg not abs exp exp2 log log2 sqrt rsqrt sin cos tanh sigmoid erf floor ceil relu` | x | | elementwise unary |
+| `add sub mul div floordiv mod min max` | operands | `rounding` | arithmetic, elementwise; `div` is true division |
+| `and or xor shl shr pow fma` | operands | | likewise |
+| `neg not abs exp exp2 log log2 sqrt rsqrt` | x | | elementwise unary |
+| `sin cos tanh sigmoid erf floor ceil relu` | x | | likewise |
 | `cmp` | a, b | `op` (`<` `<=` `>` `>=` `==` `!=`) | elementwise comparison |
 | `cast` | x | `explicit` | conversion to `dtype` |
 | `where` | condition, a, b | | elementwise select, `?:` |
 | `call` | operands | `name` | a pure elementwise function not listed here |
 | `load` | pointer or index values | `access` | memory read; `attrs["access"]` is the `Access` |
 | `atomic` | | `access` | old value of an atomic |
-| `reduce` | x | `op` (`sum prod max min argmax argmin and or xor custom`), `dim` (negative, or None for all), `out_dtype` | cross-lane reduction |
+| `reduce` | x | `op`, `dim` (negative, or None for all), `out_dtype` | cross-lane reduction; `op` is one of
+  `sum prod max min argmax argmin and or xor custom` |
 | `scan` | x | `op`, `dim` | prefix reduction |
 | `sort` | x | `dim` | |
-| `dot` | a, b, acc or None dropped | `input_precision`, `out_dtype`, `acc` (bool) | matrix product: contracts a's last with b's first dim |
+| `dot` | a, b[, acc] | `input_precision`, `out_dtype`, `acc` (bool) | matrix product over a's last, b's first dim |
 | `shuffle` | x | `kind` (`down up xor idx`), `mask` | CUDA `__shfl_*_sync` |
 | `vote` | x | `kind` | ballot, any, all, match, redux |
 | `arange` | | `start` | lane numbers |
