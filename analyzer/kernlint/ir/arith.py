@@ -100,13 +100,10 @@ def as_cdiv(expr: Expr) -> tuple[Expr, Expr] | None:
         return None
     # expr = whole + top // b = (top + whole*b) // b, which is cdiv(n, b) for n = top + whole*b - b + 1.
     n = top + expr.without(atoms[0]) * b - b + ONE
-    if n.constant_term != 0 and b.constant is not None and abs(n.constant_term) >= abs(b.constant):
-        return None
-    if b.constant is None and any(factor in n.deep_atoms for factor in b.deep_atoms):
-        return None
-    if n.constant_term < 0 and b.constant is not None and n.constant_term == 1 - b.constant:
-        return None  # a plain floor division
-    return n, b
+    if b.constant is None:
+        return None if b.deep_atoms & n.deep_atoms else (n, b)
+    # n = m + 1 is `m // b + 1`, which covers m and one tile more; n = m - b + 1 is a plain floor division.
+    return (n, b) if 1 - b.constant < n.constant_term <= 0 else None
 
 
 def as_floordiv(expr: Expr) -> tuple[Expr, Expr] | None:
