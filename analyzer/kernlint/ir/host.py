@@ -110,6 +110,7 @@ class HostFunction:
     decorators: tuple[str, ...] = ()
     is_test: bool = False
     calls: tuple[str, ...] = ()
+    returns: str = ""  # return type as written (C++), '' when not stated
 
 
 from kernlint.ir.value import Value  # noqa: E402
