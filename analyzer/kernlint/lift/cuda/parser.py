@@ -1,0 +1,56 @@
+"""The tree-sitter CUDA parser, made on first use, with a guard against input it cannot take."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Parser, Query, Tree
+
+MAX_NESTING = 400  # brackets; deeper text is not parsed, since every consumer of trees recurses
+MAX_BYTES = 8_000_000
+
+
+@lru_cache(maxsize=1)
+def language() -> Language:
+    import tree_sitter_cuda
+    from tree_sitter import Language
+
+    return Language(tree_sitter_cuda.language())
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    from tree_sitter import Parser
+
+    return Parser(language())
+
+
+@lru_cache(maxsize=16)
+def query(pattern: str) -> Query:
+    from tree_sitter import Query
+
+    return Query(language(), pattern)
+
+
+def parse(data: bytes) -> Tree:
+    return _parser().parse(data)
+
+
+def nested_too_deep(data: bytes) -> bool:
+    """Whether brackets nest deeper than `MAX_NESTING` anywhere, counted without regard to strings and comments."""
+    if data.count(b"(") + data.count(b"{") + data.count(b"[") <= MAX_NESTING:
+        return False
+    depth = 0
+    for byte in data.translate(None, delete=_NOT_BRACKETS):
+        if byte in b"([{":
+            depth += 1
+            if depth > MAX_NESTING:
+                return True
+        elif depth:
+            depth -= 1
+    return False
+
+
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()[]{}")
