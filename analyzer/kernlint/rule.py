@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 from kernlint.finding import Confidence, Finding, Related, Severity
 from kernlint.ir.kernel import Framework, Kernel, Launch, Module
 from kernlint.ir.types import Span
+from kernlint.source.suppressions import SuppressionUse
 
 _REQUIRED_TEXT = ("code", "name", "kind", "summary", "why", "advice")
 
@@ -58,8 +59,23 @@ class Context:
         return kernel.launches
 
 
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What the linter noticed about one file while reading it, for rules about the linting itself.
+
+    `problem` says why the file could not be read ('' when it was); `overruns` are places where a budget ended the
+    analysis early, each with the kernel's name ('' for the whole file) and what was given up.
+    """
+
+    path: str
+    problem: str = ""
+    suppressions: tuple[SuppressionUse, ...] = ()
+    overruns: tuple[tuple[Span, str, str], ...] = ()
+
+
 class Rule:
-    """Base class.  Override one or more of `check_kernel`, `check_launch`, `check_module`."""
+    """Base class.  Override one or more of `check_kernel`, `check_launch`, `check_module` (and `check_file`, which runs
+    once per file after all others and sees no IR)."""
 
     code: ClassVar[str] = ""
     name: ClassVar[str] = ""
@@ -93,6 +109,9 @@ class Rule:
         return iter(())
 
     def check_module(self, module: Module, context: Context) -> Iterator[Finding]:
+        return iter(())
+
+    def check_file(self, facts: FileFacts) -> Iterator[Finding]:
         return iter(())
 
     def finding(

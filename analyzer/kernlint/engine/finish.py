@@ -1,0 +1,94 @@
+"""After the rules: suppressions, and the rules about the linting itself (`Rule.check_file`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kernlint.engine.check import FileResult, Settings, sorted_findings
+from kernlint.engine.selection import Selection, nearest_label
+from kernlint.finding import Finding
+from kernlint.ir.types import Span
+from kernlint.rule import FileFacts, Rule
+from kernlint.source.file import SourceFile
+from kernlint.source.suppressions import Suppression, SuppressionUse
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """Findings of one file after its suppressions, and the uses of these."""
+
+    visible: tuple[Finding, ...]
+    suppressed: tuple[Finding, ...]
+    uses: tuple[SuppressionUse, ...]
+
+
+def sift(
+    source: SourceFile,
+    findings: Iterable[Finding],
+    suppressions: Sequence[Suppression],
+    settings: Settings,
+    known: Sequence[type[Rule]],
+) -> Sifted:
+    """Take out what the file's suppression comments cover.
+
+    A finding is covered when a comment's lines meet the lines of its primary span.  Selectors count as idle only when
+    every rule they name is active.
+    """
+    everything = Selection(known)
+    named = [{s: everything.codes(s) for s in suppression.selectors} for suppression in suppressions]
+    used: set[tuple[int, str]] = set()
+    visible: list[Finding] = []
+    suppressed: list[Finding] = []
+    for finding in findings:
+        first, last = source.line_of(finding.span.start), source.line_of(max(finding.span.start, finding.span.end - 1))
+        hits = [
+            (number, selector)
+            for number, suppression in enumerate(suppressions)
+            if suppression.covers(first, last)
+            for selector, codes in named[number].items()
+            if finding.code in codes
+        ]
+        used.update(hits)
+        (suppressed if hits else visible).append(finding)
+    active = {rule.code for rule in settings.rules}
+    uses = tuple(
+        SuppressionUse(
+            suppression,
+            idle=tuple(
+                s for s, codes in named[number].items() if codes and codes <= active and (number, s) not in used
+            ),
+            unknown=tuple((s, nearest_label(s, known)) for s, codes in named[number].items() if not codes),
+        )
+        for number, suppression in enumerate(suppressions)
+    )
+    return Sifted(tuple(visible), tuple(suppressed), uses)
+
+
+def finish_file(
+    source: SourceFile, result: FileResult | None, problem: str, settings: Settings, known: Sequence[type[Rule]]
+) -> tuple[Finding, ...]:
+    """The visible findings of one file, those of the linter's own rules included, sorted."""
+    return finish(source, result, problem, settings, known).visible
+
+
+def finish(
+    source: SourceFile, result: FileResult | None, problem: str, settings: Settings, known: Sequence[type[Rule]]
+) -> Sifted:
+    """Suppressions first, then `check_file` of every rule, whose findings can be suppressed in turn."""
+    if result is None:
+        result = FileResult(source.path, problem=problem)
+    first = sift(source, result.findings, result.suppressions, settings, known)
+    facts = FileFacts(source.path, result.problem, first.uses, result.overruns)
+    own = [finding for rule in settings.rules for finding in rule().check_file(facts)]
+    second = sift(source, own, result.suppressions, settings, known)
+    return Sifted(
+        sorted_findings((*first.visible, *second.visible)),
+        sorted_findings((*first.suppressed, *second.suppressed)),
+        first.uses,
+    )
+
+
+def whole_file(path: str) -> Span:
+    """The place of findings about a file as such."""
+    return Span(path, 0, 0)
