@@ -1,0 +1,91 @@
+"""A kernel seen from one of its launches: parameters, block and grid dimensions in host terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from kernlint.analysis.prove import divisibility_facts, divisible
+from kernlint.ir.condition import Condition
+from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, Expr, launch_dim, param, substitute
+from kernlint.ir.kernel import Framework, Kernel, Launch
+
+
+@dataclass(frozen=True)
+class LaunchView:
+    """`launch` may be None: then the kernel is seen by itself and nothing is substituted."""
+
+    kernel: Kernel
+    launch: Launch | None
+
+    @cached_property
+    def mapping(self) -> dict[Atom, Expr]:
+        """Parameter, blockDim and gridDim atoms -> host expressions, for everything the launch determines."""
+        found: dict[Atom, Expr] = {}
+        if self.launch is None:
+            return found
+        for key, expr in self.launch.bindings.items():
+            found[Atom(AtomKind.PARAM, key, key.removeprefix("p:"))] = expr
+        dims = (("bd", self.launch.block), ("gd", self.launch.grid))
+        for prefix, written in dims:
+            if written is None or (prefix == "bd" and self.kernel.framework is not Framework.CUDA):
+                continue
+            for index in range(3):
+                value = written[index].expr if index < len(written) else ONE
+                atom = launch_dim(prefix, index, "").single_atom
+                if value is not None and atom is not None:
+                    found[atom] = value
+        # Compile-time parameters in a grid are the kernel's own: express them through their bindings as well.
+        return {atom: substitute(expr, found) for atom, expr in found.items()}
+
+    def of(self, expr: Expr) -> Expr:
+        """The expression in host terms, as far as the launch determines it."""
+        return substitute(expr, self.mapping)
+
+    def condition(self, condition: Condition) -> Condition:
+        return condition.substitute(self.mapping)
+
+    def grid(self, axis: Axis) -> Expr | None:
+        """Number of programs or blocks along a grid axis, in host terms."""
+        if self.launch is None or self.launch.grid is None or axis.kind is not AxisKind.GRID:
+            return None
+        if axis.index >= len(self.launch.grid):
+            return ONE
+        expr = self.launch.grid[axis.index].expr
+        return None if expr is None else self.of(expr)
+
+    @cached_property
+    def facts(self) -> list[Condition]:
+        """What the kernel asserts and the host establishes, in host terms."""
+        known = [self.condition(fact) for fact in self.kernel.facts]
+        return known + (list(self.launch.facts) if self.launch is not None else [])
+
+    @cached_property
+    def divisors(self) -> list[tuple[Expr, Expr]]:
+        """(a, b) for every known `a % b == 0`, in host terms."""
+        found = divisibility_facts(self.facts)
+        if self.launch is not None:
+            found += [(self.of(a), self.of(b)) for a, b in self.launch.divisible]
+        return found
+
+    def divides(self, divisor: Expr, value: Expr) -> bool:
+        """Whether `value` is known to be a multiple of `divisor` for this launch."""
+        return divisible(self.of(value), self.of(divisor), self.divisors)
+
+
+def views(kernel: Kernel) -> tuple[LaunchView, ...]:
+    """One view per known launch; a single view without one when none is known."""
+    if not kernel.launches:
+        return (LaunchView(kernel, None),)
+    return tuple(LaunchView(kernel, launch) for launch in kernel.launches)
+
+
+def is_compile_time(expr: Expr, kernel: Kernel) -> bool:
+    """Whether the expression is made of constants and compile-time parameters only."""
+    names = {f"p:{p.name}" for p in kernel.params if p.is_compile_time}
+    return all(atom.key in names or bool(atom.args) for atom in expr.deep_atoms)
+
+
+def parameter_atoms(names: Iterable[str]) -> set[Atom]:
+    return {atom for name in names if (atom := param(name).single_atom) is not None}

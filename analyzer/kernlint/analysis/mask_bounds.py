@@ -1,0 +1,171 @@
+"""Masks that test the wrong thing: a tile-local index, an inclusive bound, or the extent of another dimension."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernlint.analysis.extents import is_external, is_plain_extent
+from kernlint.analysis.launches import LaunchView, is_compile_time, views
+from kernlint.analysis.prove import provable
+from kernlint.analysis.tiles import Coordinate, ImpliedBound, axis_atom, coordinates, implied_bounds, tile_extent
+from kernlint.finding import Confidence
+from kernlint.ir.condition import Condition, at_most, negate
+from kernlint.ir.expr import ONE, Axis, AxisKind, Expr
+from kernlint.ir.kernel import Access, Kernel
+from kernlint.ir.types import Span
+from kernlint.ir.value import ancestors
+
+
+class Mismatch(enum.Enum):
+    LOCAL = "local"  # the tile-local index is compared with a bound for the whole dimension
+    INCLUSIVE = "inclusive"  # <= where < is meant
+    OTHER_AXIS = "other-axis"  # the bound of another dimension
+
+
+@dataclass(frozen=True, slots=True)
+class MaskMismatch:
+    kind: Mismatch
+    access: Access
+    coordinate: Coordinate
+    condition: Condition
+    bound: Expr  # what the coordinate is compared with
+    expected: Expr | None  # the extent of the coordinate, when known
+    where: Span | None  # the launch
+    confidence: Confidence
+
+
+def mask_mismatches(kernel: Kernel) -> Iterator[MaskMismatch]:
+    """Accesses whose guard mentions a lane but bounds it by the wrong thing, at most one per access and lane."""
+    perspectives = views(kernel)
+    for access in kernel.accesses:
+        if not is_external(access):
+            continue
+        for coordinate in coordinates(access):
+            if not coordinate.is_tiled:
+                continue
+            bounds = list(implied_bounds(coordinate, access.guard.conjuncts()))
+            for view in perspectives:
+                found = _mismatch(access, coordinate, bounds, view)
+                if found is not None:
+                    yield found
+                    break
+
+
+def _mismatch(
+    access: Access, coordinate: Coordinate, bounds: list[ImpliedBound], view: LaunchView
+) -> MaskMismatch | None:
+    clean = [bound for bound in bounds if not bound.foreign]
+    if clean:
+        return _inclusive(access, coordinate, clean, view) or _other_axis(access, coordinate, clean, view)
+    return _local(access, coordinate, bounds, view)
+
+
+def _local(access: Access, coordinate: Coordinate, bounds: list[ImpliedBound], view: LaunchView) -> MaskMismatch | None:
+    """`lane < n` where the index is `(tile*BLOCK + lane)*stride`: every tile but the first reads as if it were it."""
+    tile = coordinate.lane.extent
+    for bound in bounds:
+        parts = bound.condition.deep_atoms
+        if any(axis_atom(axis) in parts for axis in coordinate.tiles) or tile is None:
+            continue
+        local = _bound_of_lane(bound.condition, coordinate.lane)
+        if local is None or not is_plain_extent(local) or is_compile_time(local, view.kernel):
+            continue
+        if provable(at_most(view.of(local), view.of(tile)), view.facts):
+            continue  # one row of at most BLOCK elements, padded to BLOCK
+        reaches = [extent for axis in coordinate.tiles if (extent := _grid_extent(coordinate, axis, view)) is not None]
+        if view.launch is None:
+            confidence = Confidence.MEDIUM
+        elif view.of(local) in reaches:
+            confidence = Confidence.HIGH
+        else:
+            confidence = Confidence.LOW
+        where = view.launch.span if view.launch is not None else None
+        return MaskMismatch(Mismatch.LOCAL, access, coordinate, bound.condition, local, local, where, confidence)
+    return None
+
+
+def _bound_of_lane(condition: Condition, lane: Axis) -> Expr | None:
+    """n of `lane < n`."""
+    if condition.expr is None or condition.expr.coefficient(axis_atom(lane)) != -ONE:
+        return None
+    return condition.expr.without(axis_atom(lane)) + ONE
+
+
+def _grid_extent(coordinate: Coordinate, axis: Axis, view: LaunchView) -> Expr | None:
+    """n when the launch makes ceil(n / tile) programs along an axis that moves the coordinate by a tile."""
+    if axis.kind is not AxisKind.GRID:
+        return None
+    step = view.of(coordinate.expr).coefficient(axis_atom(axis))
+    tiles = tile_extent(view.grid(axis), step) if step is not None and step.terms else None
+    return tiles[0] if tiles is not None else None
+
+
+def _inclusive(
+    access: Access, coordinate: Coordinate, clean: list[ImpliedBound], view: LaunchView
+) -> MaskMismatch | None:
+    """`i <= n` although the launch covers n elements."""
+    if view.launch is None:
+        return None
+    for axis in coordinate.tiles:
+        reach = _grid_extent(coordinate, axis, view)
+        if reach is None or len(coordinate.tiles) != 1:
+            continue
+        tight = [bound for bound in clean if view.of(bound.extent) == reach]
+        for bound in clean:
+            if view.of(bound.extent) == reach + ONE and not tight:
+                return MaskMismatch(
+                    Mismatch.INCLUSIVE,
+                    access,
+                    coordinate,
+                    bound.condition,
+                    bound.extent - ONE,
+                    bound.extent - ONE,
+                    view.launch.span,
+                    Confidence.HIGH,
+                )
+    return None
+
+
+def _other_axis(
+    access: Access, coordinate: Coordinate, clean: list[ImpliedBound], view: LaunchView
+) -> MaskMismatch | None:
+    """The bound is the extent that the launch gives to another grid axis."""
+    if view.launch is None or len(coordinate.tiles) != 1 or len(clean) != 1:
+        return None
+    own = _grid_extent(coordinate, coordinate.tiles[0], view)
+    bound = view.of(clean[0].extent)
+    if own is None or own == bound or not is_plain_extent(clean[0].extent):
+        return None
+    known = view.facts
+    if provable(at_most(bound, own), known) or provable(at_most(own, bound), known):
+        return None
+    for other in coordinates(access):
+        for axis in other.tiles:
+            if axis != coordinate.tiles[0] and _grid_extent(other, axis, view) == bound:
+                return MaskMismatch(
+                    Mismatch.OTHER_AXIS,
+                    access,
+                    coordinate,
+                    clean[0].condition,
+                    clean[0].extent,
+                    own,
+                    view.launch.span,
+                    Confidence.HIGH,
+                )
+    return None
+
+
+def comparison_span(access: Access, condition: Condition) -> Span | None:
+    """Where the source makes the comparison that became this part of the access's guard."""
+    roots = [frame.value for frame in access.path if frame.value is not None]
+    if access.mask_value is not None:
+        roots.insert(0, access.mask_value)
+    for root in roots:
+        for value in ancestors(root, 200):
+            if value.op != "cmp" or value.cond is None or value.span is None:
+                continue
+            if condition in (value.cond, negate(value.cond)):
+                return value.span
+    return None

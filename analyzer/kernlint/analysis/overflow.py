@@ -1,0 +1,203 @@
+"""32-bit index products that can pass 2^31 for sizes the code admits."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernlint.analysis.extents import is_external
+from kernlint.analysis.launches import LaunchView
+from kernlint.ir.condition import Condition
+from kernlint.ir.expr import Atom, AtomKind, AxisKind, Expr
+from kernlint.ir.kernel import Access, Framework, Kernel
+from kernlint.ir.value import Value
+
+LIMIT = 2**31
+_PATH = {
+    "add",
+    "sub",
+    "mul",
+    "shl",
+    "pointer",
+    "expand",
+    "broadcast",
+    "trans",
+    "reshape",
+    "where",
+    "join",
+    "carry",
+    "neg",
+}
+
+
+class Width(enum.Enum):
+    NARROW = 32
+    WIDE = 64
+    UNKNOWN = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowProduct:
+    """`product` is computed in 32 bits and addresses `access`; `row` is the factor that counts rows or batches,
+    `stride` the run-time factor it is multiplied with."""
+
+    access: Access
+    product: Value
+    row: Expr
+    stride: Expr
+
+
+def narrow_products(kernel: Kernel) -> Iterator[NarrowProduct]:
+    """The 32-bit products behind global addresses that grow with a run-time size times an unbounded counter.
+
+    A product counts when one factor is a run-time stride or length (not a tile size) and the other one is a grid axis,
+    a loaded index or a loop over a run-time length, so that the product ranges over a whole tensor.
+    """
+    seen: set[int] = set()
+    for access in kernel.accesses:
+        address = access.attrs.get("address")
+        if not is_external(access) or not isinstance(address, Value):
+            continue
+        for product in _products(address):
+            if id(product) in seen:
+                continue
+            seen.add(id(product))
+            factors = _row_and_stride(product, kernel)
+            if factors is not None:
+                yield NarrowProduct(access, product, *factors)
+
+
+def _products(address: Value) -> Iterator[Value]:
+    """Integer multiplications on the arithmetic path to an address, each once."""
+    queue, seen = [address], {id(address)}
+    for value in queue:
+        if value.op == "mul" and width(value) is Width.NARROW:
+            yield value
+        follow = value.args[1:] if value.op == "where" else value.args
+        for arg in follow:
+            on_path = arg.op in _PATH or arg.op == "cast"
+            if on_path and id(arg) not in seen and len(seen) < 2000:
+                seen.add(id(arg))
+                queue.append(arg)
+
+
+def width(value: Value) -> Width:
+    if value.dtype is None or not value.dtype.is_integer:
+        return Width.UNKNOWN
+    return Width.WIDE if value.dtype.bits > 32 else Width.NARROW
+
+
+def _row_and_stride(product: Value, kernel: Kernel) -> tuple[Expr, Expr] | None:
+    if len(product.args) != 2:
+        return None
+    a, b = (arg.expr for arg in product.args)
+    if a is None or b is None:
+        return None
+    for row, stride in ((a, b), (b, a)):
+        if _is_runtime_size(stride, kernel) and _is_counter(row, kernel):
+            return row, stride
+    return None
+
+
+def _is_runtime_size(expr: Expr, kernel: Kernel) -> bool:
+    """A stride or length passed at run time, possibly times constants."""
+    compile_time = {f"p:{p.name}" for p in kernel.params if p.is_compile_time}
+    atoms = list(expr.atoms())
+    return bool(atoms) and all(
+        atom.kind is AtomKind.PARAM and atom.key not in compile_time for mono, _ in expr.terms for atom in mono
+    )
+
+
+def _is_counter(expr: Expr, kernel: Kernel) -> bool:
+    """Counts rows, batches or tokens: a grid axis, a loaded index, or a loop whose length is not a constant."""
+    return any(_counts(atom) for atom in expr.deep_atoms)
+
+
+def _counts(atom: Atom) -> bool:
+    if atom.kind is AtomKind.LOAD:
+        return True
+    axis = atom.axis
+    return axis is not None and axis.kind is AxisKind.GRID
+
+
+def bounded_below_limit(found: NarrowProduct, view: LaunchView) -> bool:
+    """Whether the launch's constants and asserts keep the product under 2^31."""
+    largest = 1
+    for factor in (found.row, found.stride):
+        bound = upper_bound(view.of(factor), view)
+        if bound is None:
+            return False
+        largest *= bound
+    return largest < LIMIT
+
+
+def upper_bound(expr: Expr, view: LaunchView) -> int | None:
+    """The greatest value by constants, grid sizes and host facts; None when unbounded."""
+    total = 0
+    for mono, coeff in expr.terms:
+        term = coeff
+        for atom in mono:
+            bound = _atom_bound(atom, view)
+            if bound is None or coeff < 0:
+                return None
+            term *= bound
+        total += term
+    return total
+
+
+def _atom_bound(atom: Atom, view: LaunchView) -> int | None:
+    if atom.axis is not None:
+        extent = view.grid(atom.axis) if atom.axis.kind is AxisKind.GRID else atom.axis.extent
+        bound = upper_bound(view.of(extent), view) if extent is not None else None
+        if bound is None and atom.axis.kind is AxisKind.GRID and atom.axis.index > 0:
+            return 65535
+        return bound
+    for fact in view.facts:
+        limit = _limit_of(fact, atom)
+        if limit is not None:
+            return limit
+    return None
+
+
+def _limit_of(fact: Condition, atom: Atom) -> int | None:
+    """c of a fact `atom <= c`."""
+    for part in fact.conjuncts():
+        if part.expr is not None and part.expr.coefficient(atom) == Expr({(): -1}):
+            rest = part.expr.without(atom).constant
+            if rest is not None:
+                return rest
+    return None
+
+
+def widens_elsewhere(kernel: Kernel) -> bool:
+    """Whether the kernel computes other global offsets in 64 bits, so its author expects large tensors."""
+    for access in kernel.accesses:
+        address = access.attrs.get("address")
+        if is_external(access) and isinstance(address, Value) and _has_wide_product(address):
+            return True
+    return False
+
+
+def _has_wide_product(address: Value) -> bool:
+    queue, seen = [address], {id(address)}
+    for value in queue:
+        if value.op == "mul" and width(value) is Width.WIDE and _grows(value):
+            return True
+        for arg in value.args:
+            if (arg.op in _PATH or arg.op == "cast") and id(arg) not in seen and len(seen) < 2000:
+                seen.add(id(arg))
+                queue.append(arg)
+    return False
+
+
+def _grows(value: Value) -> bool:
+    return value.expr is not None and any(_counts(atom) for atom in value.expr.deep_atoms)
+
+
+def admits_large_tensors(kernel: Kernel) -> bool:
+    """Whether the interface itself takes 64-bit sizes or indices (`long long total`, int64 ids)."""
+    return kernel.framework is Framework.CUDA and any(
+        p.dtype is not None and p.dtype.is_integer and p.dtype.bits > 32 and p.role.value in ("scalar", "pointer")
+        for p in kernel.params
+    )

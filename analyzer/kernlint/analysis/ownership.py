@@ -1,0 +1,81 @@
+"""Which programs or blocks write an element: stores whose index does not tell programs apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernlint.analysis.extents import is_external
+from kernlint.analysis.launches import LaunchView
+from kernlint.analysis.tiles import axis_atom
+from kernlint.finding import Confidence
+from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind
+from kernlint.ir.kernel import Access, AccessKind, Kernel
+from kernlint.ir.types import Span
+from kernlint.ir.value import Value, ancestors
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStore:
+    """Every program along `axis` stores to the same elements of the buffer."""
+
+    access: Access
+    axis: Axis
+    programs: str
+    value_differs: bool  # the stored value depends on the program along that axis
+    where: Span
+    confidence: Confidence
+
+
+def shared_stores(kernel: Kernel) -> Iterator[SharedStore]:
+    """Stores that several programs of a known launch make to one element."""
+    axes = _used_grid_axes(kernel)
+    for launch in kernel.launches:
+        view = LaunchView(kernel, launch)
+        for access in kernel.accesses:
+            if access.kind is not AccessKind.STORE or not is_external(access) or access.index.is_opaque:
+                continue
+            for axis in axes:
+                programs = view.grid(axis)
+                if programs is None or programs.constant is not None or programs.is_opaque:
+                    continue
+                if _tells_apart(access, axis):
+                    continue
+                differs = access.value is not None and _depends_on(access.value, axis)
+                yield SharedStore(access, axis, repr(programs), differs, launch.span, Confidence.HIGH)
+
+
+def _used_grid_axes(kernel: Kernel) -> tuple[Axis, ...]:
+    """Grid axes the kernel reads at all; one it never reads is another kind of fault (or deliberate repetition)."""
+    found: dict[str, Axis] = {}
+    for access in kernel.accesses:
+        for atom in access.index.deep_atoms | access.guard.deep_atoms:
+            if atom.axis is not None and atom.axis.kind is AxisKind.GRID:
+                found[atom.axis.key] = atom.axis
+    return tuple(found[key] for key in sorted(found))
+
+
+def _tells_apart(access: Access, axis: Axis) -> bool:
+    """Whether the index or the guard depends on the axis, or on something that may."""
+    atoms = access.index.deep_atoms | access.guard.deep_atoms
+    if axis_atom(axis) in atoms or access.guard.flags:
+        return True
+    # A loaded offset (an expert's start, a row's slot) may well differ per program.
+    return any(_may_vary(atom) for atom in atoms)
+
+
+def _may_vary(atom: Atom) -> bool:
+    if atom.kind in (AtomKind.LOAD, AtomKind.OPAQUE):
+        return True
+    return atom.axis is not None and atom.axis.kind is AxisKind.LOOP and atom.axis.extent is None
+
+
+def _depends_on(value: Value, axis: Axis) -> bool:
+    atom = axis_atom(axis)
+    for part in ancestors(value):
+        if part.expr is not None and atom in part.expr.deep_atoms:
+            return True
+        access = part.access
+        if access is not None and (atom in access.index.deep_atoms or atom in access.guard.deep_atoms):
+            return True
+    return False

@@ -1,0 +1,120 @@
+"""KL109 offset-overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernlint.analysis.launches import LaunchView, views
+from kernlint.analysis.overflow import (
+    NarrowProduct,
+    admits_large_tensors,
+    bounded_below_limit,
+    narrow_products,
+    widens_elsewhere,
+)
+from kernlint.finding import Confidence, Finding, Severity
+from kernlint.ir.kernel import Framework, Kernel
+from kernlint.rule import Context, Example, Rule
+
+_TRITON = """\
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def add_batches(x_ptr, y_ptr, stride_b, per, BLOCK: tl.constexpr):
+    b = tl.program_id(1){wide}
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = b * stride_b + i{mark}
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=i < per), mask=i < per)
+
+def run(x):
+    y = torch.empty_like(x)
+    {bound}
+    per = x[0].numel()
+    add_batches[(triton.cdiv(per, 1024), x.shape[0])](x, y, x.stride(0), per, BLOCK=1024)
+"""
+_CUDA = """\
+__global__ void take(const float* table, const long long* ids, float* out, int width, long long total) {
+    long long e = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (e >= total) return;
+    int row = (int)ids[e / width];
+    %s
+    out[e] = table[at];
+}
+"""
+
+
+class OffsetOverflow(Rule):
+    code = "KL109"
+    name = "offset-overflow"
+    kind = "int-overflow"
+    frameworks = (Framework.CUDA, Framework.TRITON)
+    severity = Severity.WARNING
+    summary = "An element offset is computed in 32 bits and can pass 2^31 for sizes the code admits."
+    why = (
+        "Row number times row length is as large as the tensor. Past 2^31 - 1 elements a 32-bit product wraps to a "
+        "negative offset, and the kernel reads and writes far outside the tensor; Triton narrows integer arguments to "
+        "32 bits whenever their value fits."
+    )
+    advice = "Widen one factor before the product: `.to(tl.int64)`, `static_cast<int64_t>(row) * stride`."
+    silent_when = (
+        "a factor is 64 bits wide before the product",
+        "an assert or the launch bounds both factors",
+        "the product is a tile size times a program number (it is as large as the grid, not as the tensor)",
+    )
+    references = (
+        "https://github.com/fla-org/flash-linear-attention/pull/1082",
+        "https://github.com/triton-lang/triton/issues/832",
+        "https://github.com/microsoft/onnxruntime/pull/28108",
+    )
+    flagged = (
+        Example("batch stride", _TRITON.format(wide="", mark="  #~ KL109", bound=""), language="python"),
+        Example("a 64-bit id is narrowed before the product", _CUDA % "int at = row * width;  //~ KL109"),
+    )
+    silent = (
+        Example("widened", _TRITON.format(wide=".to(tl.int64)", mark="", bound=""), language="python"),
+        Example(
+            "bounded by an assert",
+            _TRITON.format(wide="", mark="", bound="assert x.stride(0) <= 4096 and x.shape[0] <= 1024"),
+            language="python",
+        ),
+        Example("widened product", _CUDA % "long long at = (long long)row * width;"),
+    )
+
+    def check_kernel(self, kernel: Kernel, context: Context) -> Iterator[Finding]:
+        if kernel.attrs.get("helper"):
+            return
+        perspectives = views(kernel)
+        found = [
+            product
+            for product in narrow_products(kernel)
+            if not all(view.launch is not None and bounded_below_limit(product, view) for view in perspectives)
+        ]
+        if found:
+            found.sort(key=lambda product: (product.product.span or product.access.span).start)
+            yield self._report(found, kernel, perspectives)
+
+    def _report(self, found: list[NarrowProduct], kernel: Kernel, perspectives: tuple[LaunchView, ...]) -> Finding:
+        first = found[0]
+        name = first.access.buffer.name if first.access.buffer else "memory"
+        span = first.product.span or first.access.span
+        others = [(p.product.span, "also here") for p in found[1:5] if p.product.span not in (None, span)]
+        return self.finding(
+            span,
+            f"`{first.row} * {first.stride}` is a 32-bit product and can overflow. It is an offset into `{name}` and "
+            f"passes 2^31 when the tensor has that many elements; widen `{first.row}` first.",
+            related=[(first.access.span, "the access it addresses"), *[(s, t) for s, t in others if s is not None]],
+            confidence=self._confidence(found, kernel, perspectives),
+            kernel=kernel.name,
+            evidence={"product": f"{first.row} * {first.stride}", "products": len(found)},
+        )
+
+    def _confidence(
+        self, found: list[NarrowProduct], kernel: Kernel, perspectives: tuple[LaunchView, ...]
+    ) -> Confidence:
+        if widens_elsewhere(kernel) or admits_large_tensors(kernel):
+            return Confidence.HIGH
+        strides = [view.of(found[0].stride) for view in perspectives if view.launch is not None]
+        if any(".stride(" in atom.name for stride in strides for atom in stride.deep_atoms):
+            return Confidence.HIGH
+        return Confidence.MEDIUM
