@@ -1,0 +1,247 @@
+"""Concrete evaluation of index expressions and conditions over the threads of a block.
+
+A symbolic index such as `threadIdx.x*33 + k` becomes an array with one element per thread once the block's shape and a
+representative value for every parameter, grid axis and loop axis are given.  What depends on data or was not
+understood has no value: `integer` answers None and `truth` answers "maybe".
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kernlint.ir.condition import Condition, Connective
+from kernlint.ir.expr import Atom, AtomKind, Expr
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Lanes: TypeAlias = "int | NDArray[np.int64]"  # one number for all threads, or one per thread
+Mask: TypeAlias = "bool | NDArray[np.bool_]"
+
+WARP = 32
+MAX_THREADS = 1024
+MAX_DEPTH = 60
+MAX_MAGNITUDE = 1 << 62
+# Loaded sizes and offsets get values from here up, so that `i < length` holds for the first elements.
+LOADED_BASE = 50_021
+
+
+@dataclass(frozen=True)
+class Block:
+    """The shape of a thread block.  Threads are numbered with x fastest, as the hardware forms warps."""
+
+    x: int
+    y: int = 1
+    z: int = 1
+
+    @property
+    def threads(self) -> int:
+        return self.x * self.y * self.z
+
+    @property
+    def is_launchable(self) -> bool:
+        return 0 < self.threads <= MAX_THREADS and 0 < self.z <= 64
+
+    @cached_property
+    def coordinates(self) -> dict[str, NDArray[np.int64]]:
+        """Values of the three thread axes, shape (threads,), keyed like axis atoms."""
+        import numpy as np
+
+        linear = np.arange(self.threads, dtype=np.int64)
+        return {
+            "a:t0": linear % self.x,
+            "a:t1": linear // self.x % self.y,
+            "a:t2": linear // (self.x * self.y),
+        }
+
+    def environment(self) -> dict[str, Lanes]:
+        values: dict[str, Lanes] = {"bd0": self.x, "bd1": self.y, "bd2": self.z}
+        values.update(self.coordinates)
+        return values
+
+    def show(self, thread: int) -> str:
+        """A thread as people write it: `threadIdx (x, y, z)` with trailing ones left out."""
+        x, y, z = thread % self.x, thread // self.x % self.y, thread // (self.x * self.y)
+        if self.y == 1 and self.z == 1:
+            return str(x)
+        return f"({x}, {y})" if self.z == 1 else f"({x}, {y}, {z})"
+
+
+class Evaluator:
+    """Evaluates normal forms under `values` (atom key -> number, or one number per thread).
+
+    `used_data` turns True when a block-uniform loaded value had to be replaced by an arbitrary representative.
+    """
+
+    def __init__(self, values: Mapping[str, Lanes], *, representative_loads: bool = True) -> None:
+        self.values: dict[str, Lanes] = dict(values)
+        self.used_data = False
+        self._loads = representative_loads
+        self._cache: dict[str, Lanes | None] = {}
+
+    def extended(self, more: Mapping[str, Lanes]) -> Evaluator:
+        """The same environment with more (or other) values."""
+        return Evaluator({**self.values, **more}, representative_loads=self._loads)
+
+    def integer(self, expr: Expr, depth: int = 0) -> Lanes | None:
+        total: Lanes = 0
+        for mono, coeff in expr.terms:
+            product: Lanes = coeff
+            for atom in mono:
+                value = self._atom(atom, depth)
+                if value is None:
+                    return None
+                product = product * value
+                if isinstance(product, int) and abs(product) > MAX_MAGNITUDE:
+                    return None
+            total = total + product
+        return total
+
+    def truth(self, condition: Condition, depth: int = 0) -> tuple[Mask, Mask]:
+        """(certainly, possibly): where the condition must hold, and where it may."""
+        import numpy as np
+
+        op = condition.op
+        if op is Connective.TRUE:
+            return True, True
+        if op is Connective.FALSE:
+            return False, False
+        if condition.expr is not None:
+            value = self.integer(condition.expr, depth) if depth < MAX_DEPTH else None
+            if value is None:
+                return False, True
+            holds: Any = value >= 0 if op is Connective.GE else value == 0
+            return holds, holds
+        if op is Connective.FLAG or depth >= MAX_DEPTH:
+            return False, True
+        parts = [self.truth(part, depth + 1) for part in condition.parts]
+        if op is Connective.NOT:
+            must, may = parts[0]
+            return np.logical_not(may), np.logical_not(must)
+        must, may = parts[0]
+        for more_must, more_may in parts[1:]:
+            if op is Connective.AND:
+                must, may = np.logical_and(must, more_must), np.logical_and(may, more_may)
+            else:
+                must, may = np.logical_or(must, more_must), np.logical_or(may, more_may)
+        return must, may
+
+    def _atom(self, atom: Atom, depth: int) -> Lanes | None:
+        known = self.values.get(atom.key)
+        if known is not None:
+            return known
+        if atom.key in self._cache:
+            return self._cache[atom.key]
+        value = self._operation(atom, depth + 1) if depth < MAX_DEPTH else None
+        self._cache[atom.key] = value
+        return value
+
+    def _operation(self, atom: Atom, depth: int) -> Lanes | None:
+        if not atom.args:
+            return None
+        if atom.kind is AtomKind.SELECT:
+            return self._select(atom, depth)
+        if atom.kind is AtomKind.LOAD:
+            return self._loaded(atom, depth)
+        args: list[Lanes] = []
+        for arg in atom.args:
+            value = self.integer(arg, depth) if isinstance(arg, Expr) else None
+            if value is None:
+                return None
+            args.append(value)
+        if atom.kind is AtomKind.CALL:
+            return _known_call(str(atom.note), args)
+        return _binary(atom.kind, args[0], args[1]) if len(args) == 2 else None
+
+    def _select(self, atom: Atom, depth: int) -> Lanes | None:
+        import numpy as np
+
+        condition, then, otherwise = atom.args
+        if not isinstance(condition, Condition) or not isinstance(then, Expr) or not isinstance(otherwise, Expr):
+            return None
+        must, may = self.truth(condition, depth)
+        if np.any(np.logical_xor(must, may)):
+            return None
+        if np.all(must):
+            return self.integer(then, depth)
+        if not np.any(must):
+            return self.integer(otherwise, depth)
+        a, b = self.integer(then, depth), self.integer(otherwise, depth)
+        if a is None or b is None:
+            return None
+        chosen: NDArray[np.int64] = np.where(must, a, b)
+        return chosen
+
+    def _loaded(self, atom: Atom, depth: int) -> Lanes | None:
+        """A loaded value whose address is the same for the whole block is one number; which one does not matter."""
+        if not self._loads:
+            return None
+        seed = atom.key
+        for arg in atom.args:
+            value = self.integer(arg, depth) if isinstance(arg, Expr) else None
+            if not isinstance(value, int):
+                return None
+            seed += f",{value}"
+        self.used_data = True
+        return LOADED_BASE + 2 * (zlib.crc32(seed.encode()) % 9973)
+
+
+def _known_call(name: str, args: list[Lanes]) -> Lanes | None:
+    import numpy as np
+
+    if name == "abs" and len(args) == 1:
+        signed = args[0]
+        return abs(signed) if isinstance(signed, int) else np.abs(signed)
+    if name == "next_power_of_2" and len(args) == 1 and isinstance(args[0], int):
+        return 1 << max(args[0] - 1, 0).bit_length()
+    if name in ("popc", "__popc") and len(args) == 1 and isinstance(args[0], int):
+        return int(np.int64(args[0] & 0xFFFFFFFF)).bit_count()
+    return None
+
+
+def _binary(kind: AtomKind, a: Lanes, b: Lanes) -> Lanes | None:
+    import numpy as np
+
+    if kind in (AtomKind.FLOORDIV, AtomKind.MOD):
+        if np.any(b == 0):
+            return None
+        return a // b if kind is AtomKind.FLOORDIV else a % b
+    if kind in (AtomKind.SHL, AtomKind.SHR):
+        if np.any(np.less(b, 0)) or np.any(np.greater(b, 62)):
+            return None
+        shifted: Lanes = a << b if kind is AtomKind.SHL else a >> b
+        return shifted
+    if kind in (AtomKind.MIN, AtomKind.MAX):
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b) if kind is AtomKind.MIN else max(a, b)
+        lanes: NDArray[np.int64] = np.minimum(a, b) if kind is AtomKind.MIN else np.maximum(a, b)
+        return lanes
+    bits: Lanes
+    if kind is AtomKind.BITAND:
+        bits = a & b
+    elif kind is AtomKind.BITOR:
+        bits = a | b
+    elif kind is AtomKind.XOR:
+        bits = a ^ b
+    else:
+        return None
+    return bits
+
+
+def spread(mask: Mask, threads: int) -> NDArray[np.bool_]:
+    """The mask with one entry per thread."""
+    import numpy as np
+
+    return np.broadcast_to(np.asarray(mask, dtype=np.bool_), (threads,))
+
+
+def spread_lanes(lanes: Lanes, threads: int) -> NDArray[np.int64]:
+    """The numbers with one entry per thread."""
+    import numpy as np
+
+    return np.broadcast_to(np.asarray(lanes, dtype=np.int64), (threads,))
