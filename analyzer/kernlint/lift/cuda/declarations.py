@@ -319,10 +319,9 @@ def _add_macro(unit: TranslationUnit, node: Node) -> None:
     parameters = node.child_by_field_name("parameters")
     if name is None:
         return
-    body = unit.source.data  # bodies are read from the original text where it is the same text
-    text = unit.text(value) if value is not None else ""
-    if value is not None and unit.use_span is None and len(body) == len(unit.data):
-        text = body[value.start_byte : value.end_byte].decode("utf-8", "replace")
+    text = ""
+    if value is not None:  # from the original: annotations in macro bodies were blanked too
+        text = (unit.original or unit.data)[value.start_byte : value.end_byte].decode("utf-8", "replace")
     arguments = unit.text(parameters).strip()[1:-1] if parameters is not None else None
     unit.macros.add(macro_from_directive(unit.text(name), arguments, text))
 
@@ -346,10 +345,17 @@ def _collect_lost_kernels(unit: TranslationUnit, seen: set[int]) -> None:
         _add_function(unit, node, _Scope(tuple(reversed(names)), templates=templates), seen)
 
 
-def error_nodes(unit: TranslationUnit) -> list[Node]:
+def kernel_count(root: Node) -> int:
+    """How many kernel definitions with a body the tree holds."""
+    from tree_sitter import QueryCursor
+
+    return len(QueryCursor(query(_KERNELS)).captures(root).get("kernel", []))
+
+
+def error_nodes(root: Node) -> list[Node]:
     """ERROR and MISSING nodes, outermost first in order of position; only broken subtrees are visited."""
     found: list[Node] = []
-    pending = [unit.root]
+    pending = [root]
     while pending and len(found) < MAX_ERRORS:
         node = pending.pop()
         if node.is_error or node.is_missing:

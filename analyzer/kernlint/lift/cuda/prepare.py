@@ -1,25 +1,127 @@
-"""Parse CUDA text, blanking what the grammar cannot take without moving any offset."""
+"""Parse CUDA text, blanking what the grammar cannot take without moving any offset.
+
+The grammar (tree-sitter-cuda 0.21) misses a number of annotations, and unexpanded macros and conditionals that split
+a construct are beyond any grammar.  Text is first parsed with the known annotations blanked.  While errors remain,
+further kinds of blanking are tried one after the other, and each is kept only when it leaves fewer errors.
+"""
 
 from __future__ import annotations
 
-from kernlint.lift.cuda.declarations import collect, error_nodes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernlint.lift.cuda import branches, includes
+from kernlint.lift.cuda.blanking import Edit, annotations, blanked
+from kernlint.lift.cuda.declarations import collect, error_nodes, kernel_count
+from kernlint.lift.cuda.macro_blanks import defined_macros, specifier_edits, statement_edits
 from kernlint.lift.cuda.macros import MacroTable
 from kernlint.lift.cuda.parser import MAX_BYTES, nested_too_deep, parse
-from kernlint.lift.cuda.unit import OffsetMap, TranslationUnit
+from kernlint.lift.cuda.unit import OffsetMap, Recorded, TranslationUnit
 from kernlint.source.file import NoResolver, Resolver, SourceFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+_MARKS = (b"__global__", b"__device__", b"<<<", b"__shared__", b"cudaLaunchKernel", b"cudaLaunchCooperativeKernel")
+MAX_REPAIR_BYTES = 3_000_000  # larger files are parsed once
+
+
+def has_device_code(data: bytes) -> bool:
+    """Whether a text can contain a kernel, a device function or a launch: a search for words, no parse."""
+    return any(mark in data for mark in _MARKS)
 
 
 def parse_unit(
     source: SourceFile, text: bytes | None = None, offsets: OffsetMap | None = None, resolver: Resolver | None = None
 ) -> TranslationUnit | None:
-    """Parse `text` (the file's bytes unless given, as for CUDA embedded in Python) and collect its declarations.
-
-    None when it cannot be parsed at all (too large, nested too deep)."""
+    """Parse `text` (the file's bytes unless given, as for CUDA embedded in Python) and collect what it and its local
+    includes declare.  None when it cannot be parsed at all (too large, nested too deep)."""
     data = source.data if text is None else text
     resolver = resolver or NoResolver()
+    headers = includes.included_units(includes.included_files(source, data, resolver), resolver)
+    known = MacroTable()
+    for header in headers:
+        known.update(header.macros)
+    unit = parse_alone(source, data, offsets, known)
+    if unit is None:
+        return None
+    own, unit.macros = unit.macros, known
+    unit.macros.update(own)
+    for header in headers:
+        includes.merge(unit, header)
+    return unit
+
+
+def parse_alone(
+    source: SourceFile, data: bytes, offsets: OffsetMap | None, known: MacroTable
+) -> TranslationUnit | None:
+    """Parse one text; `known` are macros defined before it.  The unit's tables hold only its own declarations."""
     if len(data) > MAX_BYTES or nested_too_deep(data):
         return None
-    unit = TranslationUnit(source, data, parse(data), MacroTable(), offsets or OffsetMap())
+    parsed = _parse_best(data, known)
+    unit = TranslationUnit(source, parsed.data, parsed.tree, MacroTable(), offsets or OffsetMap(), original=data)
+    unit.recorded = sorted(parsed.recorded, key=lambda record: (record.start, record.end))
     collect(unit)
-    unit.error_nodes = error_nodes(unit)
+    unit.error_nodes = parsed.errors
     return unit
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    data: bytes
+    tree: Tree
+    recorded: tuple[Recorded, ...]
+    errors: list[Node]
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """Error ranges, disjoint, in order."""
+        return [(node.start_byte, node.end_byte) for node in self.errors]
+
+
+def _parsed(data: bytes, recorded: tuple[Recorded, ...]) -> _Parsed:
+    tree = parse(data)
+    return _Parsed(data, tree, recorded, error_nodes(tree.root_node) if tree.root_node.has_error else [])
+
+
+def _badness(parsed: _Parsed) -> tuple[int, int, int]:
+    """Fewer is better: kernels lost (negated count found), errors, bytes in errors."""
+    size = sum(end - start for start, end in parsed.ranges)
+    return -kernel_count(parsed.tree.root_node), len(parsed.errors), size
+
+
+def _parse_best(data: bytes, known: MacroTable) -> _Parsed:
+    edits = annotations(data)
+    current = _parsed(blanked(data, edits), tuple(record for edit in edits for record in edit.records))
+    if not current.errors or len(data) > MAX_REPAIR_BYTES:
+        return current
+    table = MacroTable(dict(known.macros))
+    for macro in defined_macros(data):
+        table.add(macro)
+    steps: tuple[Callable[[_Parsed], list[Edit]], ...] = (
+        lambda now: specifier_edits(now.data, table, by_shape=False),
+        lambda now: specifier_edits(now.data, table, by_shape=True),
+        lambda now: statement_edits(now.data, table, now.ranges),
+        lambda now: _branch_edits(now, 0),
+        lambda now: _branch_edits(now, -1),
+        lambda now: statement_edits(now.data, table, now.ranges),
+    )
+    badness = _badness(current)
+    for step in steps:
+        edits = step(current)
+        if not edits:
+            continue
+        records = current.recorded + tuple(record for edit in edits for record in edit.records)
+        tried = _parsed(blanked(current.data, edits), records)
+        tried_badness = _badness(tried)
+        if tried_badness < badness:
+            current, badness = tried, tried_badness
+        if not current.errors:
+            break
+    return current
+
+
+def _branch_edits(now: _Parsed, branch: int) -> list[Edit]:
+    found = branches.near_errors(branches.conditionals(now.data), now.ranges)
+    return [edit for conditional in found for edit in conditional.keep(branch)]

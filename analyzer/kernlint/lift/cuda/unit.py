@@ -217,6 +217,7 @@ class TranslationUnit:
     own: list[FunctionDefinition] = field(default_factory=list)  # functions defined in this very text, in order
     error_nodes: list[Node] = field(default_factory=list)  # ERROR and MISSING nodes of this text, outermost, in order
     dependencies: list[str] = field(default_factory=list)  # paths of the includes read
+    original: bytes = b""  # the text before blanking
 
     @property
     def root(self) -> Node:
