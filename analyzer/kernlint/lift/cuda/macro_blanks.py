@@ -15,8 +15,43 @@ _DEFINE = re.compile(
     re.MULTILINE,
 )
 _SPECIFIER_WORDS = frozenset(
-    {"__device__", "__host__", "__global__", "__forceinline__", "__noinline__", "__inline__", "__inline", "inline", "static", "constexpr", "extern", "__restrict__", "__restrict", "__attribute__", "__declspec", "__launch_bounds__", "__maxnreg__", "__cluster_dims__", "__align__", "alignas", "_Pragma", "__pragma", "__extension__", "always_inline", "noinline", "unused", "aligned", "visibility", "default", "hidden", "maybe_unused", "nodiscard", "no_sanitize", "__grid_constant__", "__builtin_align__"}
-)
+    {
+        "__device__",
+        "__host__",
+        "__global__",
+        "__forceinline__",
+        "__noinline__",
+        "__inline__",
+        "__inline",
+        "inline",
+        "static",
+        "constexpr",
+        "extern",
+        "__restrict__",
+        "__restrict",
+        "__attribute__",
+        "__declspec",
+        "__launch_bounds__",
+        "__maxnreg__",
+        "__cluster_dims__",
+        "__align__",
+        "alignas",
+        "_Pragma",
+        "__pragma",
+        "__extension__",
+        "always_inline",
+        "noinline",
+        "unused",
+        "aligned",
+        "visibility",
+        "default",
+        "hidden",
+        "maybe_unused",
+        "nodiscard",
+        "no_sanitize",
+        "__grid_constant__",
+        "__builtin_align__",
+    }
 )
 _QUALIFIER_WORDS = ("__global__", "__device__", "__host__", "__forceinline__", "__noinline__")
 _KEPT_QUALIFIERS = frozenset({"__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__align__"})
