@@ -46,5 +46,8 @@ class Report:
     version: str = ""  # of kernlint
     sarif_category: str = ""
     execution_successful: bool = True  # False: some internal error, so findings may be missing
+    # display path -> path relative to the repository (the nearest folder with `.git`) for paths where they differ;
+    # what SARIF and other machine formats must name.
+    repository_paths: Mapping[str, str] = field(default_factory=dict)
     stale_baseline: tuple[str, ...] = ()  # baseline entries that no longer occur, as readable lines
     security: bool = False  # whether SARIF gives memory-safety rules a `security-severity`

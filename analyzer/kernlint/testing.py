@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from kernlint.engine.check import Settings, check_file
-from kernlint.engine.finish import finish_file
+from kernlint.engine.check import FileResult, Settings, check_file
+from kernlint.engine.finish import finish
 from kernlint.engine.packs import load_rules
 from kernlint.finding import Confidence, Finding
 from kernlint.rule import Example, Rule
@@ -51,12 +51,12 @@ def check_source(
     active = tuple(load_rules() if rules is None else rules)
     settings = Settings(active, targets, versions or {})
     problem = why_unreadable(file.data)
-    result = check_file(file, settings, resolver or NoResolver()) if not problem else None
-    if result is not None and result.notifications:
+    result = FileResult(name, problem=problem) if problem else check_file(file, settings, resolver or NoResolver())
+    if result.notifications:
         raise LintError("; ".join(note.message for note in result.notifications))
     # Other rules matter only where a comment may name them.
-    known = load_rules() if result is not None and result.suppressions else active
-    visible = finish_file(file, result, problem, settings, known)
+    known = load_rules() if result.suppressions else active
+    visible = finish(file, result, settings, known).visible
     return [finding for finding in visible if finding.confidence >= confidence]
 
 

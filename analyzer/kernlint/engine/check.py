@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kernlint.finding import Finding
 from kernlint.ir.kernel import Kernel, Launch, Module
@@ -12,6 +13,7 @@ from kernlint.lift import lift_module
 from kernlint.report_data import Notification
 from kernlint.rule import Context, Rule
 from kernlint.source.file import Resolver, SourceFile
+from kernlint.source.project import Lookup
 from kernlint.source.suppressions import Suppression, find_suppressions
 
 MAX_FINDINGS_PER_RULE_AND_FILE = 500
@@ -47,10 +49,11 @@ class FileResult:
     kernels: tuple[str, ...] = ()
     unbound: tuple[UnboundLaunch, ...] = ()
     dependencies: tuple[str, ...] = ()
+    lookups: tuple[Lookup, ...] = ()  # what was asked about other files
 
 
-class DeadlineExceededError(Exception):
-    """Raised into the analysis of a file that takes too long."""
+class DeadlineExceededError(BaseException):
+    """Raised into the analysis of a file that takes too long.  No `Exception`, so that nothing takes it for opaque."""
 
 
 def check_file(source: SourceFile, settings: Settings, resolver: Resolver | None = None) -> FileResult:
@@ -79,7 +82,7 @@ def check_module(
         collected: list[Finding] = []
         try:
             for finding in _findings(rule_class, module, launches, context):
-                collected.append(finding)
+                collected.append(replace(finding, evidence=plain(finding.evidence)))
                 if len(collected) >= MAX_FINDINGS_PER_RULE_AND_FILE:
                     overruns.append(_whole_file(source, f"`{rule_class.name}` after {len(collected)} findings"))
                     break
@@ -163,3 +166,15 @@ def sorted_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _order(finding: Finding) -> tuple[str, int, int, str, str]:
     return finding.span.path, finding.span.start, finding.span.end, finding.code, finding.message
+
+
+def plain(value: Any) -> Any:
+    """Evidence as JSON can hold it, so that a kept result equals a fresh one: tuples become lists, keys strings, and
+    what is no plain data its text."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return str(value)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from kernlint.engine.check import FileResult, Settings, sorted_findings
 from kernlint.engine.selection import Selection, nearest_label
 from kernlint.finding import Finding
-from kernlint.ir.types import Span
 from kernlint.rule import FileFacts, Rule
 from kernlint.source.file import SourceFile
 from kernlint.source.suppressions import Suppression, SuppressionUse
@@ -65,19 +64,8 @@ def sift(
     return Sifted(tuple(visible), tuple(suppressed), uses)
 
 
-def finish_file(
-    source: SourceFile, result: FileResult | None, problem: str, settings: Settings, known: Sequence[type[Rule]]
-) -> tuple[Finding, ...]:
-    """The visible findings of one file, those of the linter's own rules included, sorted."""
-    return finish(source, result, problem, settings, known).visible
-
-
-def finish(
-    source: SourceFile, result: FileResult | None, problem: str, settings: Settings, known: Sequence[type[Rule]]
-) -> Sifted:
+def finish(source: SourceFile, result: FileResult, settings: Settings, known: Sequence[type[Rule]]) -> Sifted:
     """Suppressions first, then `check_file` of every rule, whose findings can be suppressed in turn."""
-    if result is None:
-        result = FileResult(source.path, problem=problem)
     first = sift(source, result.findings, result.suppressions, settings, known)
     facts = FileFacts(source.path, result.problem, first.uses, result.overruns)
     own = [finding for rule in settings.rules for finding in rule().check_file(facts)]
@@ -87,8 +75,3 @@ def finish(
         sorted_findings((*first.suppressed, *second.suppressed)),
         first.uses,
     )
-
-
-def whole_file(path: str) -> Span:
-    """The place of findings about a file as such."""
-    return Span(path, 0, 0)

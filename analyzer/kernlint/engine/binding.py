@@ -1,0 +1,62 @@
+"""Kernels launched from other files: which launch means which kernel."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from kernlint.engine.check import FileResult, UnboundLaunch, every_launch
+from kernlint.ir.kernel import Kernel, Module
+
+Foreign = tuple[str, tuple[UnboundLaunch, ...]]  # a launching file, and which of its launches
+
+
+def launchers_by_file(results: Iterable[FileResult]) -> dict[str, tuple[Foreign, ...]]:
+    """For each file whose kernels other files launch, these files, sorted, with the launches in question.
+
+    A launch means the kernel of its (exported) name in a file that the launching file imports or includes, directly or
+    through others; failing that, the only kernel of that name in the run, when the name was imported at all.
+    """
+    results = list(results)
+    homes: dict[str, list[str]] = defaultdict(list)
+    for result in results:
+        for name in dict.fromkeys(result.kernels):
+            homes[name].append(result.path)
+    found: dict[str, dict[str, dict[UnboundLaunch, None]]] = defaultdict(lambda: defaultdict(dict))
+    for result in results:
+        read = frozenset(lookup.found for lookup in result.lookups) | frozenset(result.dependencies)
+        for launch in result.unbound:
+            home = _home(launch, result.path, read, homes)
+            if home is not None:
+                found[home][result.path][launch] = None
+    return {home: tuple((path, tuple(found[home][path])) for path in sorted(found[home])) for home in sorted(found)}
+
+
+def _home(launch: UnboundLaunch, launcher: str, read: frozenset[str], homes: Mapping[str, list[str]]) -> str | None:
+    candidates = [path for path in homes.get(exported_name(launch), ()) if path != launcher]
+    near = [path for path in candidates if path in read]
+    if len(near) == 1:
+        return near[0]
+    return candidates[0] if launch.import_from is not None and not near and len(candidates) == 1 else None
+
+
+def exported_name(launch: UnboundLaunch) -> str:
+    """The kernel's name in its own file: an import may have renamed it."""
+    if launch.import_from is not None and launch.import_from[1]:
+        return launch.import_from[1]
+    return launch.kernel
+
+
+def bind_from(launcher: Module, wanted: Iterable[UnboundLaunch], kernels: Module) -> None:
+    """Bind some launches of one module to the kernels of another."""
+    from kernlint.lift.binding import bind_launch
+
+    by_name: dict[str, Kernel] = {}
+    for kernel in kernels.kernels:
+        by_name.setdefault(kernel.name, kernel)
+    meant = frozenset(wanted)
+    for launch in every_launch(launcher):
+        description = UnboundLaunch(launch.kernel_name, launch.import_from)
+        kernel_here = by_name.get(exported_name(description)) if description in meant else None
+        if kernel_here is not None:
+            bind_launch(launch, kernel_here)
