@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpora import Corpus, arguments
-
 from kernlint.engine.resolver import ProjectResolver
+
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.lift import lift_module
 from kernlint.source.file import CUDA, PYTHON, SourceFile
