@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from kernlint.analysis.lanes import Block, Evaluator, Lanes
 from kernlint.analysis.lanes_values import LARGE, SMALL, choose_sizes, limits_of
@@ -34,7 +33,6 @@ class Scenario:
     assumed: frozenset[str] = frozenset()
     launch: Launch | None = None
     grid: tuple[int, int, int] = (1, 0, 0)
-    cache: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def environment(self) -> dict[str, Lanes]:

@@ -1,0 +1,162 @@
+"""Block barriers that not all threads of a block reach, or not the same number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kernlint.analysis.lanes import Evaluator, spread, spread_lanes
+from kernlint.analysis.lanes_iterations import environments
+from kernlint.analysis.lanes_scenario import LARGE, SMALL, Scenario, scenarios
+from kernlint.analysis.uniformity import Spread, uniformity
+from kernlint.ir.condition import Condition
+from kernlint.ir.kernel import Barrier, BarrierKind, Branch, Frame, Kernel, Loop
+from kernlint.ir.types import Span
+
+_BLOCK_WIDE = (BarrierKind.BLOCK, BarrierKind.GRID)
+
+
+@dataclass(frozen=True, eq=False)
+class Divergence:
+    """Control that threads of one block leave each other at, with block barriers behind it.
+
+    `kind` is `exit`, `branch` or `loop`.  `threads` are two threads that go different ways, as text, when known.
+    `certain`: shown by evaluation with nothing assumed; `spread` says how far the condition differs.
+    """
+
+    kind: str
+    span: Span
+    barriers: tuple[Barrier, ...]
+    frame: Frame
+    threads: tuple[str, str] | None = None
+    certain: bool = True
+    spread: Spread = Spread.THREAD
+
+
+@dataclass
+class _Found:
+    frame: Frame
+    barriers: list[Barrier] = field(default_factory=list)
+    prefix: tuple[Frame, ...] = ()
+
+
+def divergent_barriers(kernel: Kernel) -> list[Divergence]:
+    """Each place where threads part, once, with the barriers behind it in program order."""
+    places: dict[tuple[str, int], _Found] = {}
+    for barrier in kernel.barriers:
+        if barrier.kind not in _BLOCK_WIDE:
+            continue
+        for depth, frame in enumerate(barrier.path):
+            span = _span(frame)
+            if span is None or (frame.branch is not None and not frame.exit and _is_balanced(frame.branch)):
+                continue
+            place = places.setdefault((span.path, span.start), _Found(frame, [], barrier.path[:depth]))
+            place.barriers.append(barrier)
+    return [divergence for place in places.values() for divergence in _judge(kernel, place)]
+
+
+def _span(frame: Frame) -> Span | None:
+    if frame.span is not None:
+        return frame.span
+    if frame.loop is not None:
+        return frame.loop.span
+    return frame.branch.span if frame.branch is not None else None
+
+
+def _is_balanced(branch: Branch) -> bool:
+    """Both arms meet the same number of block barriers, so that a warp in either arm takes part in each.  Hardware
+    counts arrivals per barrier, not per source line."""
+    counts = [
+        sum(isinstance(item, Barrier) and item.kind in _BLOCK_WIDE for item in arm.items)
+        for arm in (branch.then, branch.otherwise)
+    ]
+    return counts[0] == counts[1] > 0
+
+
+def _judge(kernel: Kernel, place: _Found) -> Iterator[Divergence]:
+    frame, known = place.frame, uniformity(kernel)
+    if frame.loop is not None:
+        how = _loop_spread(kernel, frame.loop)
+    else:
+        how = known.of_condition(frame.condition, frame.value)
+    if how is None or how is Spread.BLOCK:
+        return
+    kind = "loop" if frame.loop is not None else "exit" if frame.exit else "branch"
+    span = _span(frame)
+    assert span is not None
+    barriers = tuple(place.barriers)
+    evaluable = False
+    for start in (SMALL, LARGE):
+        for scenario in scenarios(kernel, start):
+            for at in _environments(scenario, place.prefix):
+                answer = _parting(frame, place.prefix, at, scenario)
+                if answer is None:
+                    continue
+                evaluable = True
+                if answer:
+                    threads = (scenario.block.show(answer[0]), scenario.block.show(answer[1]))
+                    parts = [f.condition for f in place.prefix] + [frame.condition]
+                    sure = not any(atom.key in scenario.assumed for part in parts for atom in part.deep_atoms)
+                    yield Divergence(kind, span, barriers, frame, threads, sure, how)
+                    return
+    if not evaluable and _depends_on_data(frame):
+        yield Divergence(kind, span, barriers, frame, None, False, how)
+
+
+def _depends_on_data(frame: Frame) -> bool:
+    condition = frame.loop.condition if frame.loop is not None else frame.value
+    return condition is not None
+
+
+def _loop_spread(kernel: Kernel, loop: Loop) -> Spread | None:
+    known = uniformity(kernel)
+    if loop.trip_count is not None and not loop.trip_count.is_opaque:
+        return known.of_expr(loop.trip_count)
+    if loop.condition is None:
+        return None
+    condition = loop.condition.cond
+    return known.of_condition(condition, loop.condition) if condition is not None else known.of_value(loop.condition)
+
+
+def _environments(scenario: Scenario, prefix: tuple[Frame, ...]) -> Iterator[Evaluator]:
+    """First and last block of the grid, in representative iterations of the loops around."""
+    values = scenario.values
+    corners: list[dict[str, int]] = [{f"a:g{i}": 0 for i in range(3)}]
+    if scenario.launch is not None:
+        corners.append({f"a:g{i}": max(0, values.get(f"gd{i}", 1) - 1) for i in range(3)})
+        corners.append({"a:g0": max(0, values.get("gd0", 1) - 1), "a:g1": 0, "a:g2": 0})
+    loops = [frame.loop for frame in prefix if frame.loop is not None]
+    for corner in corners:
+        yield from environments(loops, scenario.evaluator(dict(corner)), 6)[:16]
+
+
+def _parting(
+    frame: Frame, prefix: tuple[Frame, ...], at: Evaluator, scenario: Scenario
+) -> tuple[int, int] | tuple[()] | None:
+    """Two threads that arrive at the frame together and part there; () when all go one way, None when unknown."""
+    import numpy as np
+
+    threads = scenario.block.threads
+    arriving = np.ones(threads, dtype=np.bool_)
+    for outer in prefix:
+        arriving &= spread(at.truth(outer.condition)[1], threads)
+    if frame.loop is not None and frame.loop.trip_count is not None:
+        trips = at.integer(frame.loop.trip_count)
+        if trips is None:
+            return None
+        turns = np.maximum(spread_lanes(trips, threads), 0)
+        most = np.max(turns[arriving]) if arriving.any() else 0
+        taking, leaving = arriving & (turns == most), arriving & (turns < most)
+    else:
+        condition: Condition | None = frame.condition
+        if frame.loop is not None:
+            condition = frame.loop.condition.cond if frame.loop.condition is not None else None
+        if condition is None:
+            return None
+        must, may = at.truth(condition)
+        if np.any(np.logical_xor(must, may)):
+            return None
+        taking, leaving = arriving & spread(must, threads), arriving & ~spread(may, threads)
+    if taking.any() and leaving.any():
+        return int(np.argmax(taking)), int(np.argmax(leaving))
+    return ()

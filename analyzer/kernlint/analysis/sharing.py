@@ -1,0 +1,272 @@
+"""Races on shared memory: two threads, one element, at least one write, no barrier between.
+
+`barriers.unordered_pairs` says which accesses can follow one another without a barrier; here both are evaluated over
+the threads of a block, and a race is two different threads that touch the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kernlint.analysis.barriers import Pair, orders_threads, orders_warp, unordered_pairs
+from kernlint.analysis.lanes import WARP, Block, Evaluator
+from kernlint.analysis.lanes_access import moved_bytes, touch
+from kernlint.analysis.lanes_iterations import environments, loop_states, successive
+from kernlint.analysis.lanes_scenario import Scenario, scenarios
+from kernlint.analysis.uniformity import Spread, uniformity
+from kernlint.ir.condition import Condition
+from kernlint.ir.expr import Expr
+from kernlint.ir.kernel import Access, AccessKind, Barrier, Kernel, Loop
+from kernlint.ir.value import Value
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+MAX_JUDGED = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Touched:
+    """Units (of equal size) touched, and the thread that touches each; both of one length."""
+
+    units: NDArray[np.int64]
+    threads: NDArray[np.int64]
+    used_data: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """Two threads at one element.  `within_warp`: only lanes of one warp meet.  `same_value`: both store one value.
+    `certain`: nothing was assumed about the launch, compile-time parameters or data."""
+
+    pair: Pair
+    scenario: Scenario
+    earlier_thread: int
+    later_thread: int
+    element: int
+    within_warp: bool
+    same_value: bool
+    certain: bool
+
+    @property
+    def write(self) -> Access:
+        """The access to report: the later write, else the earlier one."""
+        return self.pair.later if self.pair.later.writes else self.pair.earlier
+
+    @property
+    def other(self) -> Access:
+        return self.pair.earlier if self.pair.later.writes else self.pair.later
+
+
+def shared_races(kernel: Kernel) -> list[Race]:
+    """At most one race per write and other access, in program order of the write."""
+    pairs = _distinct(unordered_pairs(kernel))
+    if not pairs:
+        return []
+    unsynced = {_key(pair) for pair in unordered_pairs(kernel, orders_warp)}
+    locked = {id(loop) for loop in kernel.loops if _orders(loop)}
+    found: dict[tuple[int, int], Race] = {}
+    for pair in pairs[:MAX_JUDGED]:
+        if pair.earlier.kind is AccessKind.ATOMIC and pair.later.kind is AccessKind.ATOMIC:
+            continue
+        place = (id(pair.earlier), id(pair.later))
+        if place in found and found[place].certain:
+            continue
+        race = _judge(kernel, pair, locked, warp_matters=_key(pair) in unsynced)
+        if race is not None and (place not in found or race.certain):
+            found[place] = race
+    return sorted(found.values(), key=lambda race: (race.write.ordinal, race.other.ordinal))
+
+
+def _key(pair: Pair) -> tuple[int, int, int]:
+    return id(pair.earlier), id(pair.later), id(pair.carried)
+
+
+def _distinct(pairs: Iterable[Pair]) -> list[Pair]:
+    seen: dict[tuple[object, ...], Pair] = {}
+    for pair in pairs:
+        seen.setdefault((*_key(pair), pair.after.key, pair.before.key), pair)
+    return list(seen.values())
+
+
+def _orders(loop: Loop) -> bool:
+    return any(isinstance(item, Barrier) and orders_threads(item) for item in loop.body.walk())
+
+
+def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool) -> Race | None:
+    if pair.earlier is pair.later and pair.carried is not None and id(pair.carried) not in locked:
+        return None  # covered by the pair without a back edge: free loops run independently per thread
+    uncertain: Race | None = None
+    for scenario in scenarios(kernel):
+        race = _race_in(kernel, pair, scenario, locked, warp_matters)
+        if race is None:
+            continue
+        if race.certain:
+            return race
+        uncertain = uncertain or race
+    return uncertain
+
+
+def _race_in(kernel: Kernel, pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool) -> Race | None:
+    for possible in (False, True):
+        for first, second in _outer(pair, scenario, locked):
+            a = _touched(pair.earlier, first, scenario, locked, pair, earlier=True, possible=possible)
+            b = a
+            if pair.earlier is not pair.later or pair.carried is not None:
+                b = _touched(pair.later, second, scenario, locked, pair, earlier=False, possible=possible)
+            if a is None or b is None:
+                return None
+            meeting = _meeting(a, b, WARP)
+            within = meeting is None
+            if within and warp_matters and pair.earlier is not pair.later:
+                meeting = _meeting(a, b, 1)
+            if meeting is None:
+                continue
+            threads = _race_threads(meeting)
+            used = a.used_data or b.used_data or first.used_data or second.used_data
+            unit = _unit(pair)
+            size = max(1, moved_bytes(pair.later, scenario))
+            parts: list[Expr | Condition] = [pair.earlier.index, pair.earlier.guard, pair.later.index, pair.later.guard]
+            sure = not possible and not used and scenario.is_certain_about(*parts)
+            same = _same_value(kernel, pair)
+            return Race(pair, scenario, *threads, meeting[0] * unit // size, within, same, sure)
+    return None
+
+
+def _outer(pair: Pair, scenario: Scenario, locked: set[int]) -> Iterator[tuple[Evaluator, Evaluator]]:
+    """Evaluators for the two accesses, with the loops they are in together at the same or neighbouring iterations."""
+    common = [
+        loop
+        for loop, other in zip(pair.earlier.loops, pair.later.loops, strict=False)
+        if loop is other and id(loop) in locked
+    ]
+    if pair.carried is not None and pair.carried in common:
+        common = common[: common.index(pair.carried)]
+    for at in environments(common, scenario.evaluator(), 6)[:8]:
+        if pair.carried is None:
+            yield at, at.extended({})
+            continue
+        if id(pair.carried) not in locked:
+            yield at, at.extended({})
+            continue
+        for now, then in successive(pair.carried, at):
+            yield at.extended(now), at.extended(then)
+
+
+def _touched(
+    access: Access, at: Evaluator, scenario: Scenario, locked: set[int], pair: Pair, *, earlier: bool, possible: bool
+) -> Touched | None:
+    """Everything an access touches between two barriers: over all iterations of loops without barriers, and in the
+    last (first) iteration of loops with barriers that it leaves (enters)."""
+    import numpy as np
+
+    used = False
+    for loop in access.loops:
+        if f"a:{loop.axis.key}" in at.values or id(loop) not in locked:
+            continue
+        states = loop_states(loop, at)
+        if not states:
+            return _nothing()
+        used = used or at.used_data
+        at = at.extended(states[-1 if earlier else 0])
+    free = [loop for loop in access.loops if f"a:{loop.axis.key}" not in at.values]
+    condition = pair.after if earlier else pair.before
+    unit = _unit(pair)
+    touched_units: list[NDArray[np.int64]] = []
+    threads: list[NDArray[np.int64]] = []
+    numbers = np.arange(scenario.block.threads)
+    for inner in environments(free, at):
+        seen = touch(access, inner, scenario)
+        if seen is None:
+            return None
+        must, may = inner.truth(condition)
+        active = np.logical_and(seen.possible, may) if possible else np.logical_and(seen.active, must)
+        first, chosen = seen.first_byte[active] // unit, numbers[active]
+        for step in range(max(1, seen.size // unit)):
+            touched_units.append(first + step)
+            threads.append(chosen)
+        used = used or seen.used_data
+    if not touched_units:
+        return _nothing()
+    return Touched(np.concatenate(touched_units), np.concatenate(threads), used)
+
+
+def _nothing() -> Touched:
+    import numpy as np
+
+    return Touched(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+def _unit(pair: Pair) -> int:
+    return math.gcd(moved_bytes(pair.earlier), moved_bytes(pair.later)) or 1
+
+
+def _meeting(a: Touched, b: Touched, group: int) -> tuple[int, int, int, int, int] | None:
+    """(unit, threads of a: least, most, threads of b: least, most) of the first unit touched by threads of different
+    groups; None when every common unit belongs to one group of `group` threads."""
+    import numpy as np
+
+    common = np.intersect1d(a.units, b.units)
+    if common.size == 0:
+        return None
+    sides = []
+    for units, threads in ((a.units, a.threads), (b.units, b.threads)):
+        inside = np.isin(units, common)
+        order = np.lexsort((threads[inside], units[inside]))
+        sorted_units, sorted_threads = units[inside][order], threads[inside][order]
+        starts = np.searchsorted(sorted_units, common, side="left")
+        ends = np.searchsorted(sorted_units, common, side="right") - 1
+        sides.append((sorted_threads[starts], sorted_threads[ends]))
+    (least_a, most_a), (least_b, most_b) = sides
+    low = np.minimum(least_a, least_b) // group
+    high = np.maximum(most_a, most_b) // group
+    racing = np.flatnonzero(low != high)
+    if racing.size == 0:
+        return None
+    at = racing[0]
+    return int(common[at]), int(least_a[at]), int(most_a[at]), int(least_b[at]), int(most_b[at])
+
+
+def _race_threads(meeting: tuple[int, int, int, int, int]) -> tuple[int, int]:
+    """A thread of each side that differ, furthest apart."""
+    _, least_a, most_a, least_b, most_b = meeting
+    return (least_a, most_b) if abs(most_b - least_a) >= abs(most_a - least_b) else (most_a, least_b)
+
+
+def _same_value(kernel: Kernel, pair: Pair) -> bool:
+    """Whether both accesses store what is one and the same value."""
+    if not (pair.earlier.kind is AccessKind.STORE and pair.later.kind is AccessKind.STORE):
+        return False
+    a, b = pair.earlier.value, pair.later.value
+    if a is None or b is None:
+        return False
+    if _literal(a) is not None and _literal(a) == _literal(b):
+        return True
+    return a is b and uniformity(kernel).of_value(a) is Spread.BLOCK
+
+
+def _literal(value: Value) -> object:
+    while value.op == "cast" and value.args:
+        value = value.args[0]
+    if value.expr is not None and value.expr.constant is not None:
+        return float(value.expr.constant)
+    return value.attrs.get("value") if value.op == "const" else None
+
+
+def holds_for_other_blocks(kernel: Kernel, race: Race) -> bool:
+    """Whether a race found under an assumed block shape is also there with half and twice the threads."""
+    locked = {id(loop) for loop in kernel.loops if _orders(loop)}
+    block = race.scenario.block
+    for x in (block.x // 2, block.x * 2):
+        other = Block(x, block.y, block.z)
+        if not other.is_launchable:
+            continue
+        scenario = replace(race.scenario, block=other)
+        if _race_in(kernel, race.pair, scenario, locked, race.within_warp) is None:
+            return False
+    return True
