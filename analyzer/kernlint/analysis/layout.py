@@ -1,0 +1,66 @@
+"""Tensors indexed by strides that are not their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernlint.analysis.host_memory import accesses_of, storage_name
+from kernlint.analysis.launches import LaunchView
+from kernlint.analysis.tiles import lanes_of
+from kernlint.ir.expr import AtomKind, AxisKind
+from kernlint.ir.host import TensorFacts
+from kernlint.ir.kernel import Access, Launch
+
+
+@dataclass(frozen=True, slots=True)
+class BorrowedLayout:
+    """`access` walks `tensor`, of unknown layout, by the rows of `owner`, whose layout was made contiguous."""
+
+    param: str
+    tensor: TensorFacts
+    owner: TensorFacts
+    access: Access
+    launch: Launch
+
+
+def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
+    """Parameters whose layout nobody checks although a sibling's is, and that are indexed by the sibling's row length.
+
+    Layout is taken as unknown only for tensors the function was given; views and results of host operators are left
+    alone.  The sibling must have been made contiguous, or checked, in the same function: that shows what the author
+    expects of callers.
+    """
+    kernel = launch.kernel
+    if kernel is None:
+        return
+    view = LaunchView(kernel, launch)
+    tensors = {name: v.tensor for name, v in launch.arguments.items() if v.tensor is not None}
+    owners = [t for t in tensors.values() if t.contiguous is True and t.init == "given"]
+    for name, tensor in sorted(tensors.items()):
+        if tensor.contiguous is not None or tensor.init != "given" or tensor.alias_of:
+            continue
+        for access in accesses_of(kernel, name):
+            owner = _owner(access, tensor, owners, view)
+            if owner is not None:
+                yield BorrowedLayout(name, tensor, owner, access, launch)
+                break
+
+
+def _owner(access: Access, tensor: TensorFacts, owners: list[TensorFacts], view: LaunchView) -> TensorFacts | None:
+    """The sibling whose stride or row length multiplies the row of this access."""
+    lanes = lanes_of(access.index)
+    rows = [a for a in access.index.deep_atoms if a.axis is not None and a.axis.kind is AxisKind.GRID]
+    if not lanes or not rows or access.index.is_opaque:
+        return None
+    atoms = {a.name for a in view.of(access.index).deep_atoms if a.kind is AtomKind.HOST}
+    if any(_belongs(name, storage_name(tensor)) for name in atoms):
+        return None
+    for owner in owners:
+        if any(_belongs(name, owner.name) for name in atoms):
+            return owner
+    return None
+
+
+def _belongs(atom: str, tensor: str) -> bool:
+    return atom.startswith((f"{tensor}.stride(", f"{tensor}.shape[", f"{tensor}.size("))

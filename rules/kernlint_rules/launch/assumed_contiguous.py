@@ -1,0 +1,96 @@
+"""KL510 assumed-contiguous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernlint.analysis.layout import borrowed_layouts
+from kernlint.finding import Finding, Severity
+from kernlint.ir.kernel import Framework, Launch
+from kernlint.rule import Context, Example, Rule
+
+_SOURCE = """\
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def mul_kernel(dy_ptr, x_ptr, dx_ptr, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    c = tl.arange(0, BLOCK)
+    ok = c < n
+    dy = tl.load(dy_ptr + row * stride + c, mask=ok, other=0.0)
+    x = tl.load(x_ptr + row * stride + c, mask=ok, other=0.0)
+    tl.store(dx_ptr + row * stride + c, dy * x, mask=ok)
+
+def mul_bwd(dy, x):
+    {prepare}
+    rows, n = x.shape
+    dx = torch.empty_like(x)
+    mul_kernel[(rows,)](dy, x, dx, x.stride(0), n, BLOCK=triton.next_power_of_2(n)){mark}
+    return dx
+"""
+
+
+class AssumedContiguous(Rule):
+    code = "KL510"
+    name = "assumed-contiguous"
+    kind = "stride-layout"
+    frameworks = (Framework.TRITON,)
+    severity = Severity.WARNING
+    summary = "A tensor of unchecked layout is indexed by another tensor's strides."
+    why = (
+        "Gradients arrive expanded (stride 0) or transposed. A kernel that walks them by a sibling's row length then "
+        "reads other elements, silently and inside the allocation, so no sanitizer objects."
+    )
+    advice = "Call `.contiguous()` on it as on its siblings, pass its own strides, or assert `is_contiguous()`."
+    silent_when = (
+        "the layout of every tensor is normalised or checked",
+        "each tensor is indexed by its own strides",
+    )
+    references = (
+        "https://github.com/flagos-ai/FlagGems/pull/1084",
+        "https://github.com/ROCm/TransformerEngine/pull/623",
+    )
+    flagged = (
+        Example(
+            "only one input is made contiguous",
+            _SOURCE.format(prepare="x = x.contiguous()", mark="  #~ KL510"),
+            language="python",
+        ),
+        Example(
+            "only one input is checked",
+            _SOURCE.format(prepare="assert x.is_contiguous()", mark="  #~ KL510"),
+            language="python",
+        ),
+    )
+    silent = (
+        Example(
+            "both",
+            _SOURCE.format(prepare="x, dy = x.contiguous(), dy.contiguous()", mark=""),
+            language="python",
+        ),
+        Example(
+            "both checked",
+            _SOURCE.format(prepare="assert x.is_contiguous() and dy.is_contiguous()", mark=""),
+            language="python",
+        ),
+        Example(
+            "own strides",
+            _SOURCE.format(prepare="x = x.contiguous()", mark="")
+            .replace("x_ptr, dx_ptr, stride,", "x_ptr, dx_ptr, stride_dy, stride,")
+            .replace("dy_ptr + row * stride", "dy_ptr + row * stride_dy")
+            .replace("dx, x.stride(0)", "dx, dy.stride(0), x.stride(0)"),
+            language="python",
+        ),
+    )
+
+    def check_launch(self, launch: Launch, context: Context) -> Iterator[Finding]:
+        for found in borrowed_layouts(launch):
+            yield self.finding(
+                launch.span,
+                f"`{found.tensor.name}` is read by the strides of `{found.owner.name}`, its own layout unchecked. "
+                f"`{found.owner.name}` is made contiguous here, `{found.tensor.name}` is not.",
+                related=[(found.access.span, f"`{found.param}` is indexed here")],
+                kernel=launch.kernel_name,
+                evidence={"tensor": found.tensor.name, "owner": found.owner.name, "parameter": found.param},
+            )
