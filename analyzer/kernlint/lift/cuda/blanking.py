@@ -63,7 +63,7 @@ def blanked(data: bytes, edits: list[Edit]) -> bytes:
     return b"".join(pieces)
 
 
-def annotations(data: bytes) -> list[Edit]:
+def annotation_edits(data: bytes) -> list[Edit]:
     """Edits for annotations the grammar is known not to take, wherever they stand outside comments and strings."""
     edits: list[Edit] = []
     if _QUICK_ANNOTATION.search(data):

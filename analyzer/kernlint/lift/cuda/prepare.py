@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.lift.cuda import branches, includes
-from kernlint.lift.cuda.blanking import Edit, annotations, blanked
+from kernlint.lift.cuda.blanking import Edit, annotation_edits, blanked
 from kernlint.lift.cuda.declarations import collect, error_nodes, kernel_count
 from kernlint.lift.cuda.macro_blanks import defined_macros, specifier_edits, statement_edits
 from kernlint.lift.cuda.macros import MacroTable
@@ -92,7 +92,7 @@ def _badness(parsed: _Parsed) -> tuple[int, int, int]:
 
 
 def _parse_best(data: bytes, known: MacroTable) -> _Parsed:
-    edits = annotations(data)
+    edits = annotation_edits(data)
     current = _parsed(blanked(data, edits), tuple(record for edit in edits for record in edit.records))
     if not current.errors or len(data) > MAX_REPAIR_BYTES:
         return current

@@ -1,0 +1,106 @@
+"""CUDA text -> `Module`: kernels, host functions with their launches, and what could not be parsed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernlint.ir.kernel import Framework, Kernel, Module, Param, ParamRole, UnparsedRegion
+from kernlint.ir.types import Span
+from kernlint.lift.cuda.prepare import has_device_code, parse_unit
+from kernlint.lift.cuda.unit import FunctionDefinition, OffsetMap, TranslationUnit
+from kernlint.source.file import CUDA, Resolver, SourceFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_REGIONS = 200
+_MAX_MESSAGE = 200
+
+
+def lift_cuda(source: SourceFile, resolver: Resolver) -> Module:
+    """Lift a CUDA file.  Files without device code give an empty module at the price of a search for words."""
+    return lift_cuda_text(source, source.data, OffsetMap(), resolver)
+
+
+def lift_cuda_text(source: SourceFile, text: bytes, offsets: OffsetMap, resolver: Resolver) -> Module:
+    """Lift CUDA text whose bytes lie in `source` as `offsets` say; all spans are those of `source`."""
+    module = Module(source.path, CUDA)
+    if not has_device_code(text):
+        return module
+    unit = parse_unit(source, text, offsets, resolver)
+    if unit is None:
+        whole = Span(source.path, offsets(0), offsets(max(0, len(text) - 1)) + 1 if text else offsets(0))
+        module.unparsed.append(UnparsedRegion(whole, "too large or nested too deep to parse"))
+        module.notes.append("the CUDA text is too large or nested too deep to parse")
+        return module
+    module.dependencies = tuple(dict.fromkeys(unit.dependencies))
+    for function in unit.own:
+        if function.is_kernel:
+            module.kernels.append(_lift_one(function, unit, module))
+        elif function.is_device:
+            module.device_functions += 1
+    _lift_host(unit, module)
+    _add_unparsed(unit, module)
+    return module
+
+
+def _lift_one(function: FunctionDefinition, unit: TranslationUnit, module: Module) -> Kernel:
+    """The kernel as evaluated; when evaluation itself fails, the kernel's outline marked incomplete."""
+    from kernlint.lift.cuda.evaluate import lift_kernel
+
+    try:
+        kernel = lift_kernel(function, unit)
+    except Exception as problem:  # a linter must outlive any one kernel
+        reason = f"internal error while lifting: {type(problem).__name__}: {problem}"[:_MAX_MESSAGE]
+        module.unparsed.append(UnparsedRegion(function.span, reason, function.name))
+        kernel = outline(function)
+        kernel.incomplete = reason
+    kernel.parsed_with_errors = kernel.parsed_with_errors or function.parsed_with_errors
+    return kernel
+
+
+def outline(function: FunctionDefinition) -> Kernel:
+    """A kernel with its parameters and no body."""
+    unit = function.unit
+    params: list[Param] = []
+    for template in function.template_parameters:
+        role = ParamRole.CONSTEXPR if template.kind == "value" else ParamRole.TYPE
+        params.append(Param(template.name, role, unit.span(template.node), position=-1))
+    for index, parameter in enumerate(function.parameters):
+        role = ParamRole.POINTER if parameter.is_pointer else ParamRole.UNKNOWN
+        params.append(Param(parameter.name, role, unit.span(parameter.node), None, None, parameter.type_text, index))
+    return Kernel(function.name, Framework.CUDA, function.span, function.body_span, tuple(params))
+
+
+def _lift_host(unit: TranslationUnit, module: Module) -> None:
+    from kernlint.lift.cuda.host import bind_all, host_functions
+
+    try:
+        module.functions = host_functions(unit)
+    except Exception as problem:
+        reason = f"internal error while reading host code: {type(problem).__name__}: {problem}"[:_MAX_MESSAGE]
+        module.unparsed.append(UnparsedRegion(unit.span_of(0, min(1, len(unit.data))), reason))
+        module.notes.append(reason)
+        return
+    module.launches = [launch for function in module.functions for launch in function.launches]
+    bind_all(module.launches, module.kernels)
+
+
+def _add_unparsed(unit: TranslationUnit, module: Module) -> None:
+    """Broken places inside kernels, by kernel; broken places elsewhere are only counted."""
+    kernels = [function for function in unit.own if function.is_kernel]
+    outside = 0
+    for node in unit.error_nodes:
+        owner = next(
+            (f for f in kernels if f.node.start_byte <= node.start_byte and node.end_byte <= f.node.end_byte), None
+        )
+        if owner is None:
+            outside += 1
+        elif len(module.unparsed) < MAX_REGIONS:
+            module.unparsed.append(UnparsedRegion(unit.span(node), _reason(node), owner.name))
+    if outside:
+        module.notes.append(f"{outside} place(s) outside kernels could not be parsed")
+
+
+def _reason(node: Node) -> str:
+    return f"missing `{node.type}`" if node.is_missing else "unexpected text"
