@@ -40,6 +40,6 @@ def _finding_lines(finding: Finding, report: Report) -> list[str]:
     lines = [f"{at} {finding.severity.label} {finding.code} {finding.name}{kernel}{doubt}: {one_line(finding.message)}"]
     for item in finding.related:
         where = locate(item.span, report.sources)
-        file = "" if where.path == place.path else printable(where.path) + ":"
-        lines.append(f"  see {file}{where.line}:{where.column}: {one_line(item.message)}")
+        at = f"{where.line}:{where.column}" if where.path == place.path else where.text
+        lines.append(f"  see {at}: {one_line(item.message)}")
     return lines

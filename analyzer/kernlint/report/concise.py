@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernlint.report.full import position_text
 from kernlint.report.paint import SEVERITY_STYLE, STRONG, Line, paint
 from kernlint.report.place import locate
 from kernlint.report.statistics import statistics_lines
@@ -16,7 +15,7 @@ def render(report: Report, *, color: bool, width: int) -> str:
     for finding in report.findings:
         lines.append(
             [
-                (position_text(locate(finding.span, report.sources)), STRONG),
+                (locate(finding.span, report.sources).text, STRONG),
                 (": ", ""),
                 (finding.code, SEVERITY_STYLE[finding.severity]),
                 (f" {finding.name} {one_line(finding.message)}", ""),

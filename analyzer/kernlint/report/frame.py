@@ -41,16 +41,17 @@ def code_frame(source: SourceFile, marks: Sequence[Mark], gutter: int, width: in
     by_line: dict[int, list[Mark]] = {}
     for mark in sorted(marks, key=lambda mark: (mark.line, not mark.primary, mark.column)):
         by_line.setdefault(mark.line, []).append(mark)
-    view = next((_view(source, mark, room) for mark in marks if mark.primary), 0)
+    # Beside the shown part of a long line its neighbours would be cut at another place, or empty.
+    shifted = any(_view(source, mark, room) for mark in marks if mark.primary)
 
     lines: list[Line] = []
     previous = 0
-    for number in _shown_lines(source, marks):
+    for number in sorted(by_line) if shifted else _shown_lines(source, marks):
         if previous and number > previous + 1:
             lines.append([(" " * gutter + " :", FRAME)])
         previous = number
         here = by_line.get(number, [])
-        start = _view(source, here[0], room) if here else view
+        start = _view(source, here[0], room) if here else 0
         lines.append(_source_row(source, number, start, gutter, room))
         for mark in here:
             lines.append(_mark_row(source, mark, start, gutter, room))

@@ -10,7 +10,7 @@ from kernlint.report.paint import FAINT, FRAME, HELP, SEVERITY_STYLE, STRONG, Li
 from kernlint.report.place import Place, locate
 from kernlint.report.statistics import statistics_lines
 from kernlint.report.summary import closing_lines
-from kernlint.report.text import one_line, printable
+from kernlint.report.text import one_line
 from kernlint.report_data import Report
 
 _RELATED_SHOWN = 8
@@ -46,13 +46,13 @@ def _finding_lines(finding: Finding, report: Report, width: int) -> list[Line]:
             (f" {finding.name}: ", STRONG),
             (one_line(finding.message), STRONG),
         ],
-        [(" " * gutter + "--> ", FRAME), (position_text(place), "")],
+        [(" " * gutter + "--> ", FRAME), (place.text, "")],
     ]
     border: Line = [(" " * gutter + " |", FRAME)]
     if source is not None:
         lines += [border, *code_frame(source, marks, gutter, width), border]
     for where, what in elsewhere:
-        lines.append([(" " * gutter + "::: ", FRAME), (position_text(where), "")])
+        lines.append([(" " * gutter + "::: ", FRAME), (where.text, "")])
         other = report.sources.get(where.path)
         if other is None:
             lines.append([(" " * gutter + " = ", FRAME), (one_line(what), "")])
@@ -87,9 +87,3 @@ def _help_lines(text: str, width: int) -> list[Line]:
 
 def _with_first(lines: list[str]) -> list[tuple[bool, str]]:
     return [(index == 0, line) for index, line in enumerate(lines)]
-
-
-def position_text(place: Place) -> str:
-    """`path:line:column`; the path alone when the file could not be read."""
-    path = printable(place.path)
-    return f"{path}:{place.line}:{place.column}" if place.known else path

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kernlint.finding import Finding, Severity
 from kernlint.ledger import precision_of
-from kernlint.report.place import locate, relative_path
+from kernlint.report.place import locate, repository_path
 from kernlint.report.summary import headline, hidden_text, notification_text, stale_text
 from kernlint.report.text import clean, counted, one_line
 from kernlint.report_data import Report
@@ -23,7 +23,7 @@ def render(report: Report, *, color: bool, width: int) -> str:
     lines = _limit_notice(report)
     lines += [_finding_command(finding, report) for finding in worst_first(report)]
     for item in report.notifications:
-        file = {"file": relative_path(item.path)} if item.path else {}
+        file = {"file": repository_path(item.path, report)} if item.path else {}
         lines.append(command(_LEVELS.get(item.level, "warning"), notification_text(item), **file, title="kernlint"))
     if report.stale_baseline:
         lines.append(command("warning", stale_text(report), title="kernlint"))
@@ -59,10 +59,10 @@ def _finding_command(finding: Finding, report: Report) -> str:
     text = clean(finding.message)
     for item in finding.related:
         where = locate(item.span, report.sources)
-        text += f"\n{relative_path(where.path)}:{where.line}:{where.column}: {clean(item.message)}"
+        text += f"\n{where.text}: {clean(item.message)}"
     if finding.help:
         text += f"\nhelp: {clean(finding.help)}"
-    properties = {"file": relative_path(place.path)}
+    properties = {"file": repository_path(place.path, report)}
     if place.known:
         properties |= {
             "line": str(place.line),
@@ -95,12 +95,13 @@ def job_summary(report: Report) -> str:
         lines += ["| severity | rule | place | message |", "|---|---|---|---|"]
     for finding in shown:
         place = locate(finding.span, report.sources)
-        where = f"`{_cell(relative_path(place.path)).replace('`', '')}:{place.line}`"
+        where = f"`{_cell(repository_path(place.path, report)).replace('`', '')}:{place.line}`"
         rule = f"{finding.code} {finding.name}"
         lines.append(f"| {finding.severity.label} | {rule} | {where} | {_cell(finding.message)} |")
     if len(shown) < len(report.findings):
         lines += ["", f"{len(report.findings) - len(shown)} more are in the log."]
-    lines += [f"\n- {item.level}: {_cell(notification_text(item))}" for item in report.notifications]
+    if report.notifications:
+        lines += ["", *(f"- {item.level}: {_cell(notification_text(item))}" for item in report.notifications)]
     hidden = hidden_text(report)
     if hidden:
         lines += ["", f"{hidden}."]

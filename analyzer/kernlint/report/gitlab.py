@@ -7,7 +7,7 @@ import json
 
 from kernlint.finding import Severity
 from kernlint.fingerprint import finding_fingerprints
-from kernlint.report.place import locate, relative_path
+from kernlint.report.place import locate, repository_path
 from kernlint.report.text import clean
 from kernlint.report_data import Report
 
@@ -19,7 +19,7 @@ def render(report: Report, *, color: bool, width: int) -> str:
     used: set[str] = set()
     for finding, identity in zip(report.findings, finding_fingerprints(report.findings, report.sources), strict=True):
         place = locate(finding.span, report.sources)
-        path = clean(relative_path(place.path))
+        path = clean(repository_path(place.path, report))
         issues.append(
             {
                 "description": f"{finding.code} {finding.name}: {clean(finding.message)}",

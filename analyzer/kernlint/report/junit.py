@@ -62,10 +62,8 @@ def _case(suite: ElementTree.Element, finding: Finding, report: Report) -> None:
         line=str(place.line),
     )
     failure = ElementTree.SubElement(case, "failure", type=finding.severity.label, message=_valid(finding.message))
-    lines = [f"{place.path}:{place.line}:{place.column}: {finding.message}"]
-    for item in finding.related:
-        where = locate(item.span, report.sources)
-        lines.append(f"{where.path}:{where.line}:{where.column}: {item.message}")
+    lines = [f"{place.text}: {finding.message}"]
+    lines += [f"{locate(item.span, report.sources).text}: {item.message}" for item in finding.related]
     if finding.help:
         lines.append(f"help: {finding.help}")
     failure.text = _valid("\n".join(lines))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from kernlint.ir.types import Span
-from kernlint.report.text import clean
+from kernlint.report.text import clean, printable
+from kernlint.report_data import Report
 from kernlint.source.file import SourceFile
 
 _BLANKS = b" \t\r\n\f\v"
@@ -31,6 +32,12 @@ class Place:
     last_line: int = 1
     last_column: int = 1
     known: bool = True
+
+    @property
+    def text(self) -> str:
+        """`path:line:column` for people; the path alone when the file could not be read."""
+        path = printable(self.path)
+        return f"{path}:{self.line}:{self.column}" if self.known else path
 
 
 def locate(span: Span, sources: Mapping[str, SourceFile]) -> Place:
@@ -77,20 +84,21 @@ def _character_end(data: bytes, offset: int) -> int:
     return offset
 
 
-def is_outside(path: str) -> bool:
-    """Whether a path leads out of the folder the run was started in, so that no forge can show it."""
-    return relative_path(path) != posixpath.normpath(path)
+def is_outside(path: str, report: Report) -> bool:
+    """Whether a path leads out of the repository, so that no forge can show it."""
+    return repository_path(path, report) != posixpath.normpath(report.repository_paths.get(path, path))
 
 
-def relative_path(path: str) -> str:
-    """The path without drive, root, `.` and `..`: what a forge takes for a path from the top of the repository."""
+def repository_path(path: str, report: Report) -> str:
+    """What a forge takes for a path from the top of the repository: without drive, root, `.` and `..`."""
+    path = report.repository_paths.get(path, path)
     parts = posixpath.normpath(_DRIVE.sub("", path)).split("/")
     return "/".join(part for part in parts if part not in ("", ".", "..")) or "unknown"
 
 
-def relative_uri(path: str) -> str:
-    """`relative_path` as a percent-encoded relative reference.  Undecodable file names keep their bytes."""
-    relative = relative_path(path)
+def repository_uri(path: str, report: Report) -> str:
+    """`repository_path` as a percent-encoded relative reference.  Undecodable file names keep their bytes."""
+    relative = repository_path(path, report)
     try:
         data = relative.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

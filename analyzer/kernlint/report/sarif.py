@@ -16,12 +16,11 @@ import sarif_om
 from kernlint.finding import Finding, Related, Verdict
 from kernlint.fingerprint import finding_fingerprints, primary_location_line_hashes
 from kernlint.ledger import precision_of
-from kernlint.report.place import Place, is_outside, locate, relative_uri
+from kernlint.report.place import Place, is_outside, locate, repository_uri
 from kernlint.report.sarif_document import document_text
 from kernlint.report.sarif_rules import LEVELS, rule_descriptors
 from kernlint.report.text import clean, counted, one_line, plain_data
 from kernlint.report_data import Notification, Report
-from kernlint.source.file import SourceFile
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RESULT_LIMIT = 5000  # GitHub keeps 5,000 of up to 25,000 results of a run
@@ -50,7 +49,7 @@ def render(report: Report, *, color: bool, width: int) -> str:
                 tool_execution_notifications=_notifications(report, index, dropped),
             )
         ],
-        results=_results(findings, report.sources, report, index),
+        results=_results(findings, report, index),
     )
     return document_text(sarif_om.SarifLog(runs=[run], version="2.1.0", schema_uri=SCHEMA))
 
@@ -79,9 +78,8 @@ def _kept(findings: Sequence[Finding]) -> tuple[Sequence[Finding], int]:
 # -- results -----------------------------------------------------------------------------------------------------
 
 
-def _results(
-    findings: Sequence[Finding], sources: Mapping[str, SourceFile], report: Report, index: Mapping[str, int]
-) -> list[Any]:
+def _results(findings: Sequence[Finding], report: Report, index: Mapping[str, int]) -> list[Any]:
+    sources = report.sources
     advice = {rule.code: rule.advice for rule in report.rules}
     prints = finding_fingerprints(findings, sources)
     results = []
@@ -102,9 +100,9 @@ def _results(
                 rule_index=index[finding.code],
                 level=LEVELS[finding.severity],
                 message=sarif_om.Message(text=_message(finding, related, advice.get(finding.code, ""))),
-                locations=[_location(place)],
+                locations=[_location(place, report)],
                 related_locations=[
-                    _location(where, number, item.message) for number, (where, item) in enumerate(related, 1)
+                    _location(where, report, number, item.message) for number, (where, item) in enumerate(related, 1)
                 ]
                 or None,
                 partial_fingerprints=partial,
@@ -142,7 +140,7 @@ def _sentence(text: str) -> str:
     return text if not text or text.endswith((".", "!", "?")) else text + "."
 
 
-def _location(place: Place, number: int = -1, message: str | None = None) -> Any:
+def _location(place: Place, report: Report, number: int = -1, message: str | None = None) -> Any:
     region = None
     if place.known or message is None:
         region = sarif_om.Region(
@@ -155,7 +153,7 @@ def _location(place: Place, number: int = -1, message: str | None = None) -> Any
         id=number,
         message=None if message is None else sarif_om.Message(text=_literal(message) or "Related place."),
         physical_location=sarif_om.PhysicalLocation(
-            artifact_location=sarif_om.ArtifactLocation(uri=relative_uri(place.path)),
+            artifact_location=sarif_om.ArtifactLocation(uri=repository_uri(place.path, report)),
             region=region,
             context_region=context,
         ),
@@ -181,23 +179,25 @@ def _notifications(report: Report, index: Mapping[str, int], dropped: int) -> li
     items = list(report.notifications)
     incomplete = {(f.span.path, f.code) for f in report.findings if f.code in _INCOMPLETE}
     items += [Notification("warning", _INCOMPLETE[code], path, code) for path, code in sorted(incomplete)]
-    outside = sorted({f.span.path for f in report.findings if is_outside(f.span.path)})
+    outside = sorted({f.span.path for f in report.findings if is_outside(f.span.path, report)})
     if outside:
         text = (
-            f"{counted(len(outside), 'path')} outside the working folder are written without their root; "
+            f"{counted(len(outside), 'path')} outside the repository are written without their root; "
             "run kernlint from the top of the repository."
         )
         items.append(Notification("warning", text))
     if dropped:
         text = f"{counted(dropped, 'result')} left out: a run holds {RESULT_LIMIT}, by severity, then precision."
         items.append(Notification("warning", text))
-    return [_notification(item, index) for item in items]
+    return [_notification(item, report, index) for item in items]
 
 
-def _notification(item: Notification, index: Mapping[str, int]) -> Any:
+def _notification(item: Notification, report: Report, index: Mapping[str, int]) -> Any:
     location = None
     if item.path:
-        physical = sarif_om.PhysicalLocation(artifact_location=sarif_om.ArtifactLocation(uri=relative_uri(item.path)))
+        physical = sarif_om.PhysicalLocation(
+            artifact_location=sarif_om.ArtifactLocation(uri=repository_uri(item.path, report))
+        )
         location = [sarif_om.Location(physical_location=physical)]
     rule = None
     if item.rule is not None and item.rule in index:
