@@ -22,8 +22,8 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Settings as given.  `path` is the file they come from ('' for defaults), `base` the folder that patterns and paths
-    are relative to.  `given` names the keys the file sets."""
+    """Settings as given.  `path` is the file they come from ('' for defaults), `base` the folder that patterns and
+    paths are relative to.  `given` names the keys the file sets."""
 
     select: tuple[str, ...] = ("ALL",)
     ignore: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from kernlint.rule import Rule
 from kernlint.source.file import SourceFile
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Notification:
     """Something about the run rather than about the code: an internal error, a rule pack that would not load.
 

@@ -60,13 +60,16 @@ def compare(
     entries: Sequence[Entry],
     sources: Mapping[str, SourceFile],
     paths: Mapping[str, str],
-    checked: Collection[str],
-    active: Collection[str],
+    others: Sequence[Finding] = (),
+    checked: Collection[str] = (),
+    active: Collection[str] = (),
+    root: str = "",
 ) -> Compared:
     """Split findings into new and known.
 
-    Each entry answers for one finding.  An entry is stale when no finding claims it although its rule ran and its file
-    was looked at (`checked`, repository paths) or is gone.
+    Each entry answers for one finding.  An entry is stale when no finding claims it, not even one of `others` (found
+    but hidden for another reason), although its rule ran and its file was looked at (`checked`, repository paths) or is
+    no longer below `root`.
     """
     budget = Counter(entry.fingerprint for entry in entries)
     new: list[Finding] = []
@@ -76,10 +79,11 @@ def compare(
             budget[fingerprint] -= 1
         else:
             new.append(finding)
+    budget.subtract(entry_of(finding, sources, paths).fingerprint for finding in others)
     stale: list[Entry] = []
     kept: list[Entry] = []
     for entry in sorted(entries, reverse=True):
-        judged = entry.rule in active and (entry.path in checked or not os.path.exists(entry.path))
+        judged = entry.rule in active and (entry.path in checked or not os.path.exists(os.path.join(root, entry.path)))
         if judged and budget[entry.fingerprint] > 0:
             budget[entry.fingerprint] -= 1
             stale.append(entry)

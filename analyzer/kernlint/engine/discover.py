@@ -56,7 +56,7 @@ def discover(paths: Iterable[str], options: Discovery) -> tuple[list[FoundFile],
             walker.folder(os.path.abspath(path))
         else:
             walker.add(os.path.abspath(path), explicit=True)
-    return sorted(walker.found.values()), sorted(walker.notes)
+    return sorted(walker.found.values()), sorted(walker.notes, key=lambda note: note.path or "")
 
 
 class _Walker:

@@ -49,20 +49,20 @@ class Filter:
     changes: Changes | None = None
 
 
-def visible(
+def split(
     findings: Iterable[Finding], how: Filter, sources: Mapping[str, SourceFile]
-) -> tuple[tuple[Finding, ...], dict[str, int]]:
-    """The findings to show and how many are hidden for each reason.  The first reason that applies counts."""
+) -> tuple[list[Finding], dict[str, list[Finding]]]:
+    """The findings to show, and the hidden ones by reason.  The first reason that applies counts."""
     shown: list[Finding] = []
-    hidden = dict.fromkeys(REASONS, 0)
+    hidden: dict[str, list[Finding]] = {reason: [] for reason in REASONS}
     tests = _tests(how, sources)
     for finding in findings:
         reason = next((reason for reason, test in tests if test(finding)), None)
         if reason is None:
             shown.append(finding)
         else:
-            hidden[reason] += 1
-    return tuple(shown), hidden
+            hidden[reason].append(finding)
+    return shown, hidden
 
 
 def _tests(how: Filter, sources: Mapping[str, SourceFile]) -> Sequence[tuple[str, Callable[[Finding], bool]]]:

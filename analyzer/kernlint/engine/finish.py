@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernlint.engine.check import FileResult, Settings, sorted_findings
+from kernlint.engine.check import FileResult, Settings, internal_error, sorted_findings
 from kernlint.engine.selection import Selection, nearest_label
 from kernlint.finding import Finding
+from kernlint.report_data import Notification
 from kernlint.rule import FileFacts, Rule
 from kernlint.source.file import SourceFile
 from kernlint.source.suppressions import Suppression, SuppressionUse
@@ -20,6 +21,7 @@ class Sifted:
     visible: tuple[Finding, ...]
     suppressed: tuple[Finding, ...]
     uses: tuple[SuppressionUse, ...]
+    notifications: tuple[Notification, ...] = ()
 
 
 def sift(
@@ -68,10 +70,17 @@ def finish(source: SourceFile, result: FileResult, settings: Settings, known: Se
     """Suppressions first, then `check_file` of every rule, whose findings can be suppressed in turn."""
     first = sift(source, result.findings, result.suppressions, settings, known)
     facts = FileFacts(source.path, result.problem, first.uses, result.overruns)
-    own = [finding for rule in settings.rules for finding in rule().check_file(facts)]
+    own: list[Finding] = []
+    notes: list[Notification] = []
+    for rule in settings.rules:
+        try:
+            own += rule().check_file(facts)
+        except Exception as error:
+            notes.append(internal_error("checking this file", error, source.path, rule.code))
     second = sift(source, own, result.suppressions, settings, known)
     return Sifted(
         sorted_findings((*first.visible, *second.visible)),
         sorted_findings((*first.suppressed, *second.suppressed)),
         first.uses,
+        tuple(notes),
     )

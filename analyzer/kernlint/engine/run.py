@@ -213,11 +213,20 @@ def _finish(files: list[FoundFile], results: Mapping[str, FileResult], how: Run,
     return Outcome(
         findings=tuple(finding for part in sifted for finding in part.visible),
         suppressed=tuple(finding for part in sifted for finding in part.suppressed),
-        notifications=tuple(sorted({note for result in results.values() for note in result.notifications})),
+        notifications=_sorted_notes(
+            [note for result in results.values() for note in result.notifications]
+            + [note for part in sifted for note in part.notifications]
+        ),
         files=len(files),
         kernels=sum(len(result.kernels) for result in results.values()),
         checked=tuple(file.path for file in files),
     )
+
+
+def _sorted_notes(notes: Iterable[Notification]) -> tuple[Notification, ...]:
+    """Each once; worst level first, then by file and rule."""
+    levels = ("error", "warning", "note")
+    return tuple(sorted(set(notes), key=lambda n: (levels.index(n.level), n.path or "", n.rule or "", n.message)))
 
 
 def repository_paths(paths: Iterable[str]) -> dict[str, str]:

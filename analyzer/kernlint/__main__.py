@@ -1,0 +1,5 @@
+"""`python -m kernlint`."""
+
+from kernlint.cli.main import main
+
+main()

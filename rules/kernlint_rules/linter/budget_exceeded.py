@@ -1,0 +1,29 @@
+"""KL004: a kernel or file so large that its analysis was ended early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernlint.finding import Finding, Severity
+from kernlint.rule import FileFacts, Rule
+
+
+class BudgetExceeded(Rule):
+    code = "KL004"
+    name = "budget-exceeded"
+    kind = "linter"
+    severity = Severity.INFO
+    summary = "The analysis of a kernel or a file was ended early because it would have cost too much."
+    why = (
+        "Faults in the part that was given up go unreported.  Budgets are far above what real kernels need; what "
+        "exceeds them is usually generated code."
+    )
+    advice = "Split the kernel, or leave generated files out with `exclude`."
+    flagged = ()
+    silent = ()
+    abstract = True
+
+    def check_file(self, facts: FileFacts) -> Iterator[Finding]:
+        for span, kernel, what in facts.overruns:
+            subject = f"kernel `{kernel}`" if kernel else "this file"
+            yield self.finding(span, f"analysis of {subject} ended early: {what}.", kernel=kernel)
