@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -100,3 +101,54 @@ def test_lookups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "measured_precision", lambda: {"KL101": Precision(40, 38)})
     assert (precision_of("KL101"), precision_word("KL101"), precision_text("KL101")) == (0.95, "high", "0.95 (n=40)")
     assert (precision_of("KL999"), precision_word("KL999"), precision_text("KL999")) == (None, "low", "not measured")
+
+
+# -- the script that draws and sums up ---------------------------------------------------------------------------
+
+
+def script() -> Any:
+    spec = importlib.util.spec_from_file_location("ledger_script", LEDGER.with_name("ledger.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_draw_is_seeded_and_does_not_depend_on_order() -> None:
+    found = [{**ROW, "line": line} for line in range(1, 100)]
+    draw = script().draw
+    first = draw(found, 10, "1:KL101")
+    assert first == draw(found[::-1], 10, "1:KL101")
+    assert first != draw(found, 10, "2:KL101")
+    assert len({row["line"] for row in first}) == 10
+    assert len(draw(found[:3], 10, "1:KL101")) == 3
+
+
+def test_package_and_version_come_from_the_metadata(tmp_path: Path) -> None:
+    package_of = script().package_of
+    info = tmp_path / "fla_core" / "fla_core-0.6.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fla-core\nVersion: 0.6.0\n\ntext\n")
+    assert package_of(info.parent) == ("fla-core", "0.6.0")
+    assert package_of(tmp_path / "deepspeed-0.17.0") == ("deepspeed", "0.17.0")
+
+
+def test_triaged_rows_are_added_and_summed_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = script()
+    monkeypatch.setattr(module, "LEDGER", tmp_path / "ledger.jsonl")
+    monkeypatch.setattr(module, "PRECISION", tmp_path / "precision.json")
+    triage = tmp_path / "triage.jsonl"
+    triage.write_text(rows({"context": ["x"]}, {"line": 30, "verdict": False}, {"line": 40, "verdict": None}))
+    assert module.main(["add", str(triage)]) == 0
+    assert module.main(["add", str(triage)]) == 2  # the same findings again
+    assert module.main(["summarise"]) == 0
+    assert parse_ledger((tmp_path / "ledger.jsonl").read_text()) == parse_ledger(
+        rows({}, {"line": 30, "verdict": False})
+    )
+    assert json.loads((tmp_path / "precision.json").read_text()) == {
+        "KL101": {"sampled": 2, "true": 1, "precision": 0.5}
+    }
+    assert "2 rows added, 1 without a verdict left out" in capsys.readouterr().out
