@@ -47,6 +47,7 @@ class HostValue:
     dtype: ElementType | None = None
     span: Span | None = None
     text: str = ""  # as written, for messages
+    untyped: TensorFacts | None = None  # beside `expr`: the tensor it is if it is one (a parameter of unknown type)
     aligned_for: frozenset[str] = frozenset()
 
 

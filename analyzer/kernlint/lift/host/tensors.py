@@ -1,0 +1,434 @@
+"""Tensor attributes, methods and constructors of PyTorch, as far as they decide shape, layout, type and storage."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernlint.ir import arith
+from kernlint.ir.expr import ONE, Expr, const
+from kernlint.ir.types import TYPES, ElementType
+from kernlint.lift.host.dtypes import CASTS
+from kernlint.lift.host.shape import Shape, product
+from kernlint.lift.host.state import Frame
+from kernlint.lift.host.value import (
+    Dtype,
+    Given,
+    HostVal,
+    Int,
+    Literal,
+    Quotient,
+    Seq,
+    SizesOf,
+    Tensor,
+    as_int,
+    as_tensor,
+)
+
+# torch constructors: name -> how the memory is initialised.
+FACTORIES = {
+    "empty": "empty",
+    "empty_strided": "empty",
+    "zeros": "zeros",
+    "ones": "full",
+    "full": "full",
+    "rand": "computed",
+    "randn": "computed",
+    "randint": "computed",
+    "tensor": "computed",
+    "arange": "computed",
+}
+LIKE = {name + "_like": init for name, init in FACTORIES.items() if name not in ("tensor", "arange", "empty_strided")}
+NEW = {"new_" + name: init for name, init in FACTORIES.items() if name in ("empty", "zeros", "ones", "full", "tensor")}
+
+_VIEWS = frozenset({"view", "reshape", "flatten", "unflatten", "view_as", "reshape_as", "unsqueeze", "squeeze"})
+_STRIDED = frozenset(
+    {"t", "transpose", "permute", "expand", "expand_as", "swapaxes", "swapdims", "movedim", "moveaxis"}
+    | {"narrow", "select", "as_strided", "diagonal", "unfold", "adjoint"}
+)
+_SAME = frozenset({"detach", "requires_grad_", "cuda", "cpu", "pin_memory", "data_ptr"})
+_FILLING = {"zero_": ("zeros", 0.0), "fill_": ("full", None)}
+_SIZED_AS_INPUT = frozenset({"clone", "abs", "exp", "sigmoid", "relu", "neg", "square", "sqrt", "rsqrt", "clamp"})
+
+
+def attribute_of_tensor(frame: Frame, base: HostVal, node: ast.Attribute) -> HostVal | None:
+    """`x.shape`, `x.dtype`, `x.T` and the like; None when it is not one of them."""
+    name = node.attr
+    if name == "shape":
+        tensor = as_tensor(base)
+        return SizesOf(tensor.shape) if tensor is not None else None
+    if name == "ndim":
+        tensor = as_tensor(base)
+        rank = frame.state.knowledge.rank(tensor.shape) if tensor is not None else None
+        return Int(const(rank)) if rank is not None else None
+    if name == "dtype":
+        known = as_tensor(base)
+        return Dtype(known.dtype if known is not None else None, known.name if known is not None else "")
+    if name in ("T", "mT", "H", "mH"):
+        tensor = as_tensor(base)
+        return _strided(frame, tensor, "t", []) if tensor is not None else None
+    if name == "data":
+        return base if as_tensor(base) is not None else None
+    if name == "element_size" or not isinstance(base, (Tensor, Given)):
+        return None
+    return None
+
+
+def explicit(frame: Frame, sizes: Sequence[Expr], key: str = "") -> Shape:
+    del frame
+    return Shape(key or "explicit", key or "tensor", tuple(sizes))
+
+
+def shape_from(frame: Frame, node: ast.expr, value: HostVal | None) -> Shape | None:
+    """The shape a size argument describes: an integer, a tuple with splices, `x.shape`, `x.shape[:-1]`."""
+    if isinstance(value, SizesOf):
+        if value.start == 0 and value.stop is None:
+            return value.shape
+        return _partial_shape(frame, value)
+    if isinstance(value, Seq):
+        return _shape_of_items(frame, node, value.items)
+    size = as_int(value)
+    return explicit(frame, (size,)) if size is not None else None
+
+
+def _partial_shape(frame: Frame, sizes: SizesOf) -> Shape:
+    knowledge = frame.state.knowledge
+    dims = knowledge.dims(sizes.shape)
+    if dims is not None:
+        return explicit(frame, dims[sizes.start : sizes.stop])
+    name = f"{sizes.shape.name}.shape[{sizes.start or ''}:{'' if sizes.stop is None else sizes.stop}]"
+    return Shape(f"{sizes.shape.key}{name[len(sizes.shape.name) :]}", name, size=sizes_product(frame, sizes))
+
+
+def sizes_product(frame: Frame, sizes: SizesOf) -> Expr | None:
+    """`math.prod(x.shape[a:b])`"""
+    knowledge = frame.state.knowledge
+    dims = knowledge.dims(sizes.shape)
+    if dims is not None:
+        return product(dims[sizes.start : sizes.stop])
+    if sizes.start == 0 and sizes.stop is None:
+        return knowledge.numel(sizes.shape)
+    if sizes.start == 0 and sizes.stop == -1:
+        return knowledge.rest(sizes.shape, -1)
+    if sizes.start == 1 and sizes.stop is None:
+        return knowledge.rest(sizes.shape, 0)
+    return None
+
+
+def _shape_of_items(frame: Frame, node: ast.expr, items: Sequence[HostVal]) -> Shape | None:
+    sizes: list[Expr] = []
+    total: Expr | None = ONE
+    whole = True
+    for item in items:
+        if isinstance(item, SizesOf):
+            part = sizes_product(frame, item)
+            total = total * part if total is not None and part is not None else None
+            whole = False
+            continue
+        size = as_int(item)
+        if size is None:
+            return None
+        sizes.append(size)
+        total = total * size if total is not None else None
+    if whole:
+        return explicit(frame, sizes)
+    text = frame.scope.text.code(node, 40)
+    return Shape(f"{frame.prefix}({text})@{node.lineno}:{node.col_offset}", f"({text})", size=total)
+
+
+def allocate(
+    frame: Frame, node: ast.Call, shape: Shape, init: str, dtype: ElementType | None, fill: float | None
+) -> Tensor:
+    """A fresh, contiguous tensor."""
+    return Tensor("", shape, dtype, contiguous=True, init=init, fill=fill, span=frame.scope.text.span(node))
+
+
+def like(
+    frame: Frame, node: ast.Call, source: Tensor, init: str, dtype: ElementType | None, fill: float | None
+) -> Tensor:
+    """`torch.empty_like(x)`: dense, in the order of x's strides; contiguous if x is."""
+    return Tensor(
+        "",
+        source.shape,
+        dtype or source.dtype,
+        contiguous=source.contiguous,
+        init=init,
+        fill=fill,
+        span=frame.scope.text.span(node),
+        layout=source.layout if source.contiguous is not None else "",
+    )
+
+
+def indexed(frame: Frame, tensor: Tensor, node: ast.Subscript) -> Tensor:
+    """`x[i]`, `x[a:b]`, `x[..., :k]`, `x[:, None]`: a view when the index is basic, else a computed copy."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    knowledge = frame.state.knowledge
+    text = frame.scope.text.code(node.slice, 30)
+    suffix = f"[{text}]"
+    place = "" if all(isinstance(part, ast.Constant) for part in parts) else f"@{node.lineno}:{node.col_offset}"
+    shape = Shape(f"{tensor.shape.key}{suffix}{place}", f"{tensor.shape.name}{suffix}")
+    contiguous: bool | None = None
+    if len(parts) == 1 and isinstance(parts[0], ast.Constant) and isinstance(parts[0].value, int):
+        dims = knowledge.dims(tensor.shape)
+        if dims:
+            shape = Shape(shape.key, shape.name, dims[1:])
+        else:
+            shape = replace(shape, size=knowledge.rest(tensor.shape, 0))
+        contiguous = True if tensor.contiguous else None
+    elif all(isinstance(part, (ast.Slice, ast.Constant)) for part in parts):
+        whole = all(
+            (isinstance(part, ast.Slice) and part.lower is None and part.upper is None and part.step is None)
+            or (isinstance(part, ast.Constant) and part.value in (None, Ellipsis))
+            for part in parts
+        )
+        if whole:
+            contiguous = tensor.contiguous
+        elif len(parts) == 1 and isinstance(parts[0], ast.Slice) and parts[0].step is None:
+            contiguous = tensor.contiguous  # rows a:b of a contiguous tensor
+        else:
+            contiguous = False
+    init = tensor.init
+    return tensor.changed(shape=shape, contiguous=contiguous, layout="", init=init)
+
+
+def _strided(frame: Frame, tensor: Tensor, method: str, args: Sequence[HostVal]) -> Tensor:
+    """A view with permuted or repeated dimensions.  It is not contiguous unless the sizes happen to be 1."""
+    dims = frame.state.knowledge.dims(tensor.shape)
+    shape = Shape(f"{tensor.shape.key}.{method}", f"{tensor.shape.name}.{method}")
+    if dims is not None:
+        order = list(range(len(dims)))
+        places = [number.constant for arg in args if (number := as_int(arg)) is not None]
+        axes = [place for place in places if place is not None and -len(dims) <= place < len(dims)]
+        if method == "t" and len(dims) == 2:
+            order.reverse()
+            shape = explicit(frame, [dims[index] for index in order])
+        elif method in ("transpose", "swapaxes", "swapdims") and len(axes) == 2:
+            i, j = axes
+            order[i], order[j] = order[j], order[i]
+            shape = explicit(frame, [dims[index] for index in order])
+        elif method == "permute" and len(axes) == len(dims):
+            shape = explicit(frame, [dims[index] for index in axes])
+    return tensor.changed(shape=shape, contiguous=False, layout="")
+
+
+def _viewed(frame: Frame, node: ast.Call, tensor: Tensor, method: str, args: Sequence[HostVal]) -> Tensor:
+    knowledge = frame.state.knowledge
+    shape: Shape | None = None
+    if method in ("view_as", "reshape_as") and args:
+        other = as_tensor(args[0])
+        shape = other.shape if other is not None else None
+    elif method in ("view", "reshape") and args:
+        items = args[0].items if len(args) == 1 and isinstance(args[0], Seq) else tuple(args)
+        if len(args) == 1 and isinstance(args[0], Dtype):
+            return tensor.changed(dtype=args[0].dtype, shape=Shape(f"{tensor.shape.key}.view", tensor.shape.name))
+        if len(args) == 1 and isinstance(args[0], SizesOf):
+            shape = shape_from(frame, node, args[0])
+        else:
+            shape = _shape_with_gap(frame, node, tensor, items)
+    elif method == "flatten" and not args:
+        shape = explicit(frame, (knowledge.numel(tensor.shape),))
+    elif method == "unsqueeze" and args:
+        dims, place = knowledge.dims(tensor.shape), as_int(args[0])
+        if dims is not None and place is not None and place.constant is not None:
+            at = place.constant if place.constant >= 0 else place.constant + len(dims) + 1
+            shape = explicit(frame, (*dims[:at], ONE, *dims[at:]))
+    if shape is None:
+        shape = Shape(
+            f"{tensor.shape.key}.{method}@{node.lineno}:{node.col_offset}",
+            f"{tensor.shape.name}.{method}()",
+            size=knowledge.numel(tensor.shape),
+        )
+    # A reshape of a strided tensor copies it to a contiguous one, unless a view will do: unknown.
+    contiguous = True if tensor.contiguous else None
+    return tensor.changed(shape=shape, contiguous=contiguous, layout="")
+
+
+def _shape_with_gap(frame: Frame, node: ast.Call, tensor: Tensor, items: Sequence[HostVal]) -> Shape | None:
+    """The sizes of `x.view(-1, n)`: the -1 is what is left of the element count."""
+    knowledge = frame.state.knowledge
+    sizes: list[Expr] = []
+    gap: int | None = None
+    for item in items:
+        size = as_int(item)
+        if size is None:
+            return _shape_of_items(frame, node, items)
+        if size.constant == -1:
+            gap = len(sizes)
+        sizes.append(size)
+    if gap is not None:
+        others = tuple(size for index, size in enumerate(sizes) if index != gap)
+        left = knowledge.numel(tensor.shape)
+        for size in others:
+            left = knowledge.divide(left, size)
+        sizes[gap] = left
+    return explicit(frame, sizes)
+
+
+def method_of_tensor(
+    frame: Frame, node: ast.Call, base: HostVal, method: str, args: Sequence[HostVal], keywords: dict[str, HostVal]
+) -> HostVal | None:
+    """The result of `x.method(...)`; None when the method is not known to be a tensor's."""
+    knowledge = frame.state.knowledge
+    if method in ("numel", "nelement"):
+        if isinstance(base, SizesOf):
+            size = sizes_product(frame, base)
+            return Int(size) if size is not None else None
+        tensor = as_tensor(base)
+        return Int(knowledge.numel(tensor.shape)) if tensor is not None else None
+    if method in ("size", "stride", "dim", "ndimension", "element_size"):
+        tensor = as_tensor(base)
+        return _measured(frame, tensor, method, [*args, *keywords.values()]) if tensor is not None else None
+    if method in NEW and (tensor := as_tensor(base)) is not None:
+        return constructed(frame, node, method.removeprefix("new_"), args, keywords, tensor.dtype)
+    if method == "contiguous":
+        tensor = as_tensor(base)
+        if tensor is None or "memory_format" in keywords:
+            return None
+        if tensor.contiguous:
+            return tensor
+        copied = tensor.contiguous is False
+        return tensor.changed(contiguous=True, layout="", storage="" if copied else tensor.storage)
+    if method in ("to", "type", *CASTS):
+        return _cast(frame, base, method, args, keywords)
+    if method in _VIEWS | _STRIDED | _SAME | _SIZED_AS_INPUT or method in _FILLING:
+        tensor = as_tensor(base)
+        if tensor is None:
+            return None
+        if method in _VIEWS:
+            return _viewed(frame, node, tensor, method, args)
+        if method in _STRIDED:
+            return _strided(frame, tensor, method, args)
+        if method in _SAME:
+            return tensor
+        if method in _SIZED_AS_INPUT:
+            return tensor.changed(init="computed", storage="", layout="")
+        init, fill = _FILLING[method]
+        changed = replace(tensor, init=init, fill=fill)
+        frame.state.replace_tensor(tensor, changed)
+        return changed
+    return None
+
+
+def _measured(frame: Frame, tensor: Tensor, method: str, args: Sequence[HostVal]) -> HostVal | None:
+    knowledge = frame.state.knowledge
+    if method in ("dim", "ndimension"):
+        rank = knowledge.rank(tensor.shape)
+        return Int(const(rank)) if rank is not None else None
+    if method == "element_size":
+        return Int(const(tensor.dtype.bytes)) if tensor.dtype is not None else None
+    if not args:
+        strides = method == "stride"
+        return SizesOf(
+            tensor.shape, strides=strides, layout=tensor.layout or tensor.name or "tensor", contiguous=tensor.contiguous
+        )
+    number = as_int(args[0])
+    index = number.constant if number is not None else None
+    if index is None:
+        return None
+    if method == "size":
+        return Int(knowledge.dim(tensor.shape, index))
+    return Int(knowledge.stride(tensor.shape, index, tensor.layout or tensor.name or "tensor", tensor.contiguous))
+
+
+def _cast(
+    frame: Frame, base: HostVal, method: str, args: Sequence[HostVal], keywords: dict[str, HostVal]
+) -> HostVal | None:
+    if isinstance(base, Given) and base.is_int:
+        return None
+    tensor = as_tensor(base)
+    if tensor is None:
+        return None
+    dtype = CASTS.get(method)
+    if method in ("to", "type"):
+        named = [value for value in (*args, keywords.get("dtype")) if isinstance(value, Dtype)]
+        if not named:
+            return tensor if method == "to" and (args or keywords) else None
+        dtype = named[0].dtype
+    if dtype is not None and dtype == tensor.dtype:
+        return tensor
+    # `to` keeps the order of the strides; when the type does not change it returns the tensor itself.
+    return tensor.changed(dtype=dtype, init="computed", layout="", storage="")
+
+
+def constructed(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    args: Sequence[HostVal],
+    keywords: dict[str, HostVal],
+    inherited: ElementType | None = None,
+) -> Tensor:
+    """`torch.zeros(...)`, `x.new_empty(...)`."""
+    dtype = _dtype_argument(args, keywords) or ((inherited or None) if "dtype" not in keywords else None)
+    if dtype is None and inherited is None and "dtype" not in keywords:
+        dtype = TYPES["float32"] if name in ("empty", "zeros", "ones", "rand", "randn") else None
+    size_args = [arg for arg in args if not isinstance(arg, Dtype)]
+    fill = 0.0 if name == "zeros" else 1.0 if name == "ones" else None
+    if name == "full" and len(size_args) > 1:
+        fill = _number(size_args[1])
+        size_args = size_args[:1]
+    elif name == "full":
+        fill = _number(keywords.get("fill_value"))
+    shape: Shape | None = None
+    if name == "tensor":
+        shape = None
+        dtype = dtype or None
+    elif name == "arange":
+        shape = explicit(frame, (size,)) if len(size_args) == 1 and (size := as_int(size_args[0])) is not None else None
+        dtype = dtype or (TYPES["int64"] if shape is not None else None)
+    elif name != "randint":
+        given_size = keywords.get("size")
+        value = (
+            given_size if given_size is not None else (size_args[0] if len(size_args) == 1 else Seq(tuple(size_args)))
+        )
+        shape = shape_from(frame, node, value)
+    if shape is None:
+        key, shown = frame.fresh(f"torch.{name}()")
+        shape = Shape(key, shown)
+    tensor = allocate(frame, node, shape, FACTORIES[name], dtype, fill)
+    return replace(tensor, contiguous=None) if name == "empty_strided" else tensor
+
+
+def constructed_like(
+    frame: Frame, node: ast.Call, name: str, args: Sequence[HostVal], keywords: dict[str, HostVal]
+) -> Tensor | None:
+    source = as_tensor(args[0]) if args else None
+    if source is None:
+        return None
+    fill = {"zeros_like": 0.0, "ones_like": 1.0}.get(name)
+    if name == "full_like":
+        fill = _number(args[1] if len(args) > 1 else keywords.get("fill_value"))
+    dtype = _dtype_argument(args[1:], keywords)
+    made = like(frame, node, source, LIKE[name], dtype, fill)
+    if "dtype" in keywords and dtype is None:
+        made = replace(made, dtype=None)
+    return replace(made, contiguous=True, layout="") if "memory_format" in keywords else made
+
+
+def _dtype_argument(args: Sequence[HostVal], keywords: dict[str, HostVal]) -> ElementType | None:
+    for value in (keywords.get("dtype"), *args):
+        if isinstance(value, Dtype):
+            return value.dtype
+    return None
+
+
+def _number(value: HostVal | None) -> float | None:
+    if isinstance(value, Literal) and isinstance(value.value, (bool, float)):
+        return float(value.value)
+    expr = as_int(value) if isinstance(value, Int) else None
+    return float(expr.constant) if expr is not None and expr.constant is not None else None
+
+
+def ceiling(frame: Frame, value: HostVal) -> Expr | None:
+    """`math.ceil(a / b)`"""
+    if isinstance(value, Quotient):
+        return arith.cdiv(value.top, value.bottom) if value.bottom.constant != 0 else None
+    return as_int(value)
+
+
+def floor(frame: Frame, value: HostVal) -> Expr | None:
+    """`int(a / b)`, `math.floor(a / b)`"""
+    if isinstance(value, Quotient):
+        return frame.state.knowledge.divide(value.top, value.bottom) if value.bottom.constant != 0 else None
+    return as_int(value)
