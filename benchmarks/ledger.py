@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sample.add_argument("--package", action="append", default=[], help="only this package folder (repeatable)")
     sample.add_argument("--persona", choices=["default", "pedantic", "audit"], default="default")
     sample.add_argument("--seed", type=int, default=1)
+    sample.add_argument("--jobs", type=int, default=1)
     sample.add_argument("--no-context", action="store_true", help="leave out the source lines around each finding")
     add = modes.add_parser("add", help="append triaged rows to the ledger")
     add.add_argument("files", type=Path, nargs="+")
@@ -61,10 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sample(options: argparse.Namespace) -> int:
     found: dict[str, list[dict[str, Any]]] = {}
     for folder in sorted(path for path in options.corpora.iterdir() if path.is_dir()):
+        if folder.name == "archives" or folder.suffix == ".part":  # what benchmarks/corpora.py leaves beside them
+            continue
         if options.package and folder.name not in options.package:
             continue
         name, version = package_of(folder)
-        for finding in lint(folder, options.persona):
+        for finding in lint(folder, options.persona, options.jobs):
             row = {
                 "package": name,
                 "version": version,
@@ -109,10 +112,10 @@ def package_of(folder: Path) -> tuple[str, str]:
     return (name, version) if name else (folder.name, "unknown")
 
 
-def lint(folder: Path, persona: str) -> Iterator[dict[str, Any]]:
+def lint(folder: Path, persona: str, jobs: int) -> Iterator[dict[str, Any]]:
     """Findings of a run over a folder, with paths relative to it."""
     command = shutil.which("kernlint", path=str(Path(sys.executable).parent)) or "kernlint"
-    line = [command, "check", ".", "--output", "jsonl", "--exit-zero", "--no-config", "--no-cache", "--jobs", "1"]
+    line = [command, "check", ".", "--output", "jsonl", "--exit-zero", "--no-config", "--no-cache", "--jobs", str(jobs)]
     if persona != "default":
         line.append(f"--{persona}")
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, encoding="utf-8")

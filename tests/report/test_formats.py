@@ -108,6 +108,14 @@ def test_no_findings() -> None:
     assert json.loads(render("json", report))["findings"] == []
 
 
+def test_what_is_said_of_many_files_is_said_once() -> None:
+    notes = tuple(Notification("error", "rule raised ValueError", f"{name}.cu", "KL101") for name in "abc")
+    line = "error: rule raised ValueError (KL101, a.cu) and 2 more files\n"
+    assert render("concise", Report(notifications=notes)).startswith(line)
+    assert line in render("agent", Report(notifications=notes))
+    assert len(json.loads(render("json", Report(notifications=notes)))["notifications"]) == 3
+
+
 def test_statistics_are_sorted_by_count() -> None:
     spans = [Span("a.cu", 0, 1)] * 2
     findings = [replace(finding_at(spans[0]), code="KL402", name="bank-conflict"), *map(finding_at, spans)]

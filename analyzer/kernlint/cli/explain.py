@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
 from collections.abc import Sequence
 
@@ -29,6 +27,7 @@ def explain(names: tuple[str, ...], everything: bool, format_name: str) -> None:
 
     RULE is a code (KL101) or a name (unguarded-edge-tile).
     """
+    from kernlint.cli.terminal import terminal_width, wants_color
     from kernlint.engine.packs import PackError, load_rules
 
     if bool(names) == everything:
@@ -38,7 +37,10 @@ def explain(names: tuple[str, ...], everything: bool, format_name: str) -> None:
     except PackError as error:
         raise click.UsageError(str(error)) from error
     chosen = rules if everything else [find_rule(name, rules) for name in names]
-    click.echo(explanation(chosen, format_name, color=_color(), width=_width()), nl=False)
+    click.echo(
+        explanation(chosen, format_name, color=wants_color("auto", sys.stdout), width=min(100, terminal_width())),
+        nl=False,
+    )
 
 
 def find_rule(name: str, rules: Sequence[type[Rule]]) -> type[Rule]:
@@ -63,16 +65,3 @@ def explanation(rules: Sequence[type[Rule]], format_name: str, *, color: bool, w
     if format_name == "md":
         return "\n".join(rule_markdown(rule) for rule in rules)
     return "\n\n".join(rule_text(rule, color=color, width=width) for rule in rules)
-
-
-def _color() -> bool:
-    """Colour on a terminal that can show it, unless NO_COLOR says otherwise (https://no-color.org)."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
-
-
-def _width() -> int:
-    return max(40, min(100, shutil.get_terminal_size((80, 24)).columns))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernlint.finding import Confidence, Finding
 from kernlint.report.place import locate
-from kernlint.report.summary import headline, hidden_text, notification_text, stale_text
+from kernlint.report.summary import headline, hidden_text, notification_texts, stale_text
 from kernlint.report.text import one_line, printable
 from kernlint.report_data import Report
 
@@ -22,7 +22,7 @@ def render(report: Report, *, color: bool, width: int) -> str:
         if fix and fix not in helped:
             helped.add(fix)
             lines.append(f"  fix: {fix}")
-    lines += [f"{item.level}: {notification_text(item)}" for item in report.notifications]
+    lines += [f"{level}: {text}" for level, text in notification_texts(report)]
     if report.stale_baseline:
         lines.append(stale_text(report))
     lines.append(headline(report))

@@ -84,7 +84,7 @@ def _bullets(items: Iterable[str]) -> str:
 
 
 def _examples(heading: str, examples: Sequence[Example]) -> list[str]:
-    parts = [f"## {heading}"]
+    parts = [f"## {heading}"] if examples else []
     for example in examples:
         persona = "" if example.confidence is Confidence.HIGH else f" (shown {_SHOWN_UNDER[example.confidence]})"
         fence = _FENCES.get(example.language, "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kernlint.finding import Finding, Severity
 from kernlint.ledger import precision_of
 from kernlint.report.place import locate, repository_path
-from kernlint.report.summary import headline, hidden_text, notification_text, stale_text
+from kernlint.report.summary import headline, hidden_text, notification_text, notification_texts, stale_text
 from kernlint.report.text import clean, counted, one_line
 from kernlint.report_data import Report
 
@@ -101,7 +101,7 @@ def job_summary(report: Report) -> str:
     if len(shown) < len(report.findings):
         lines += ["", f"{len(report.findings) - len(shown)} more are in the log."]
     if report.notifications:
-        lines += ["", *(f"- {item.level}: {_cell(notification_text(item))}" for item in report.notifications)]
+        lines += ["", *(f"- {level}: {_cell(text)}" for level, text in notification_texts(report))]
     hidden = hidden_text(report)
     if hidden:
         lines += ["", f"{hidden}."]

@@ -44,11 +44,22 @@ def notification_text(notification: Notification) -> str:
     return f"{one_line(notification.message)}{where}"
 
 
+def notification_texts(report: Report) -> list[tuple[str, str]]:
+    """(level, text) of the notifications; what is said of several files is said once, naming the first."""
+    groups: dict[tuple[str, str, str | None], list[Notification]] = {}
+    for item in report.notifications:
+        groups.setdefault((item.level, item.message, item.rule), []).append(item)
+    texts = []
+    for (level, _, _), items in groups.items():
+        more = f" and {counted(len(items) - 1, 'more file')}" if len(items) > 1 else ""
+        texts.append((level, notification_text(items[0]) + more))
+    return texts
+
+
 def closing_lines(report: Report) -> list[Line]:
     """Notifications, stale baseline entries, and the footer."""
     lines: list[Line] = [
-        [(f"{item.level}: ", LEVEL_STYLE.get(item.level, STRONG)), (notification_text(item), "")]
-        for item in report.notifications
+        [(f"{level}: ", LEVEL_STYLE.get(level, STRONG)), (text, "")] for level, text in notification_texts(report)
     ]
     if report.stale_baseline:
         lines.append([("warning: ", LEVEL_STYLE["warning"]), (stale_text(report), "")])
