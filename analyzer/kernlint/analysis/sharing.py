@@ -42,7 +42,8 @@ class Touched:
 @dataclass(frozen=True, eq=False)
 class Race:
     """Two threads at one element.  `within_warp`: only lanes of one warp meet.  `same_value`: both store one value.
-    `certain`: nothing was assumed about the launch, compile-time parameters or data."""
+    `certain`: nothing was assumed about the launch, compile-time parameters or data; `assumes_data`: something was
+    assumed about data; `for_any_block`: it rests only on an assumed block shape, and is there with others too."""
 
     pair: Pair
     scenario: Scenario
@@ -50,8 +51,10 @@ class Race:
     later_thread: int
     element: int
     within_warp: bool
-    same_value: bool
     certain: bool
+    assumes_data: bool
+    same_value: bool = False
+    for_any_block: bool = False
 
     @property
     def write(self) -> Access:
@@ -101,18 +104,24 @@ def _orders(loop: Loop) -> bool:
 def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool) -> Race | None:
     if pair.earlier is pair.later and pair.carried is not None and id(pair.carried) not in locked:
         return None  # covered by the pair without a back edge: free loops run independently per thread
-    uncertain: Race | None = None
+    found: Race | None = None
     for scenario in scenarios(kernel):
-        race = _race_in(kernel, pair, scenario, locked, warp_matters)
-        if race is None:
-            continue
-        if race.certain:
-            return race
-        uncertain = uncertain or race
-    return uncertain
+        race = _race_in(pair, scenario, locked, warp_matters)
+        if race is not None and (found is None or race.certain):
+            found = race
+        if found is not None and found.certain:
+            break
+    if found is None:
+        return None
+    wide = False
+    if not found.certain and not found.assumes_data and not found.scenario.launch:
+        parts = (pair.earlier.index, pair.earlier.guard, pair.later.index, pair.later.guard)
+        guessed = any(atom.key in found.scenario.assumed for part in parts for atom in part.deep_atoms)
+        wide = not guessed and _holds_for_other_blocks(pair, found.scenario, locked, warp_matters)
+    return replace(found, same_value=_same_value(kernel, pair), for_any_block=wide)
 
 
-def _race_in(kernel: Kernel, pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool) -> Race | None:
+def _race_in(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool) -> Race | None:
     for possible in (False, True):
         for first, second in _outer(pair, scenario, locked):
             a = _touched(pair.earlier, first, scenario, locked, pair, earlier=True, possible=possible)
@@ -133,8 +142,7 @@ def _race_in(kernel: Kernel, pair: Pair, scenario: Scenario, locked: set[int], w
             size = max(1, moved_bytes(pair.later, scenario))
             parts: list[Expr | Condition] = [pair.earlier.index, pair.earlier.guard, pair.later.index, pair.later.guard]
             sure = not possible and not used and scenario.is_certain_about(*parts)
-            same = _same_value(kernel, pair)
-            return Race(pair, scenario, *threads, meeting[0] * unit // size, within, same, sure)
+            return Race(pair, scenario, *threads, meeting[0] * unit // size, within, sure, possible or used)
     return None
 
 
@@ -258,15 +266,20 @@ def _literal(value: Value) -> object:
     return value.attrs.get("value") if value.op == "const" else None
 
 
-def holds_for_other_blocks(kernel: Kernel, race: Race) -> bool:
+def _holds_for_other_blocks(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool) -> bool:
     """Whether a race found under an assumed block shape is also there with half and twice the threads."""
-    locked = {id(loop) for loop in kernel.loops if _orders(loop)}
-    block = race.scenario.block
-    for x in (block.x // 2, block.x * 2):
-        other = Block(x, block.y, block.z)
-        if not other.is_launchable:
-            continue
-        scenario = replace(race.scenario, block=other)
-        if _race_in(kernel, race.pair, scenario, locked, race.within_warp) is None:
-            return False
-    return True
+    block = scenario.block
+    shapes = [Block(block.x // 2, block.y, block.z), Block(block.x * 2, block.y, block.z)]
+    return all(
+        _race_in(pair, replace(scenario, block=shape), locked, warp_matters) is not None
+        for shape in shapes
+        if shape.is_launchable
+    )
+
+
+def races_by_write(kernel: Kernel) -> list[list[Race]]:
+    """The races of each write, for each place in the source where one is written."""
+    places: dict[tuple[str, int], list[Race]] = {}
+    for race in shared_races(kernel):
+        places.setdefault((race.write.span.path, race.write.span.start), []).append(race)
+    return list(places.values())

@@ -1,0 +1,205 @@
+"""Launch dimensions and shared memory against what the hardware takes.
+
+Dimensions are host expressions.  One made of constants is decided; of one with run-time sizes it is asked whether
+anything known at the launch keeps it within the limit, and what kind of size it is: rows and tokens come in hundreds
+of thousands, heads and splits do not.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kernlint.analysis.prove import provable
+from kernlint.ir import arith
+from kernlint.ir.condition import Condition, at_least_zero, at_most
+from kernlint.ir.expr import ONE, Atom, AtomKind, Expr, const, substitute
+from kernlint.ir.host import GridDim, Launch
+from kernlint.ir.kernel import Kernel
+from kernlint.ir.types import Space
+from kernlint.ir.value import Buffer
+from kernlint.target.limits import MAX_GRID_DIM
+
+
+class Size(enum.IntEnum):
+    """How large a run-time number gets in practice."""
+
+    SMALL = 1  # heads, experts, splits, layers: tens to thousands
+    MIDDLE = 2  # batches, unknown names, products of small ones
+    LARGE = 3  # rows, tokens, elements: anything
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LARGE_WORDS = _set(
+    "rows row nrows tokens token ntokens seq seqlen seqlens seqs len length numel elements nelements nnz count n m "
+    "total points samples vocab nodes edges t sequence positions items pixels width height"
+)
+_SMALL_WORDS = _set(
+    "heads head nheads h hq hkv hk hv qheads kvheads experts expert splits split groups group g dim dims d k e "
+    "channels c layers blocks sms sm warps threads ranks stages chunks topk depth world planes states parts slices"
+)
+_BATCH_WORDS = _set("batch batches b bs bsz z bz")
+_TENSOR_SHAPE = re.compile(r"^(.*)\.(?:shape\[|size\()(-?\d+)[\])]$")
+
+
+def words_of(name: str) -> list[str]:
+    """The words of an identifier: `num_kv_heads` and `numKvHeads` both give num, kv, heads."""
+    return [w.lower() for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+
+
+def atom_size(atom: Atom) -> Size:
+    """What kind of size a host value is, by its name."""
+    shape = _TENSOR_SHAPE.match(atom.name)
+    if shape is not None:
+        # Leading dimensions of tensors are batches, rows or tokens; later ones are features.
+        return Size.LARGE if shape[2] == "0" else Size.MIDDLE
+    if atom.name.endswith(("numel()", ".numel")):
+        return Size.LARGE
+    words = words_of(atom.name.rsplit(".", 1)[-1].rsplit("->", 1)[-1])
+    if any(word in _SMALL_WORDS for word in words):
+        return Size.SMALL
+    if any(word in _BATCH_WORDS for word in words):
+        return Size.MIDDLE
+    return Size.LARGE if any(word in _LARGE_WORDS for word in words) else Size.MIDDLE
+
+
+def expr_size(expr: Expr) -> Size | None:
+    """The kind of size of a dimension; None when it is not a plain product of host values (tiles of something,
+    minima, loaded numbers)."""
+    if len(expr.terms) != 1:
+        return None
+    mono, _ = expr.terms[0]
+    if not mono or any(atom.args or atom.kind is not AtomKind.HOST for atom in mono):
+        return None
+    sizes = [atom_size(atom) for atom in mono]
+    if len(sizes) > 1:
+        return max(max(sizes), Size.MIDDLE)
+    return sizes[0]
+
+
+@dataclass(frozen=True, eq=False)
+class DimProblem:
+    """A dimension that passes its limit, surely (`size` None) or for run-time sizes of a kind."""
+
+    axis: int
+    dim: GridDim
+    expr: Expr
+    limit: int
+    size: Size | None
+
+
+def launch_facts(launch: Launch) -> list[Condition]:
+    return [*launch.facts, *(launch.host.facts if launch.host is not None else ())]
+
+
+def resolved(dims: Sequence[GridDim] | None, launch: Launch) -> list[Expr | None]:
+    """Dimensions with the kernel's compile-time parameters replaced by what the launch binds them to."""
+    bound = {Atom(AtomKind.PARAM, key, key[2:]): expr for key, expr in launch.bindings.items()}
+    return [substitute(dim.expr, bound) if dim.expr is not None else None for dim in dims or ()]
+
+
+def grid_problems(launch: Launch) -> list[DimProblem]:
+    """Grid dimensions that can pass their limit."""
+    found: list[DimProblem] = []
+    facts = launch_facts(launch)
+    for axis, (dim, expr) in enumerate(zip(launch.grid or (), resolved(launch.grid, launch), strict=True)):
+        limit = MAX_GRID_DIM[axis] if axis < 3 else 0
+        if expr is None or axis > 2:
+            continue
+        value = expr.constant
+        if value is not None:
+            if value > limit:
+                found.append(DimProblem(axis, dim, expr, limit, None))
+            continue
+        if axis == 0 or provable(at_most(expr, const(limit)), facts):
+            continue
+        size = expr_size(expr)
+        if size is not None:
+            found.append(DimProblem(axis, dim, expr, limit, size))
+    return found
+
+
+def empty_dims(launch: Launch) -> list[DimProblem]:
+    """Grid dimensions that are zero, or that nothing known keeps from being zero (an empty tensor)."""
+    found: list[DimProblem] = []
+    facts = launch_facts(launch)
+    for axis, (dim, expr) in enumerate(zip(launch.grid or (), resolved(launch.grid, launch), strict=True)):
+        if expr is None or axis > 2:
+            continue
+        value = expr.constant
+        if value is not None and value <= 0:
+            found.append(DimProblem(axis, dim, expr, 1, None))
+            continue
+        if value is not None or provable(at_least_zero(expr - ONE), facts):
+            continue
+        tiles = arith.as_cdiv(expr)
+        base = tiles[0] if tiles is not None else expr
+        size = expr_size(base)
+        if size is not None and not any(_keeps_positive(fact, base) for fact in facts):
+            found.append(DimProblem(axis, dim, expr, 1, size))
+    return found
+
+
+def _keeps_positive(fact: Condition, expr: Expr) -> bool:
+    """A check that mentions the size at all is taken as dealing with zero."""
+    return not expr.deep_atoms.isdisjoint(fact.deep_atoms)
+
+
+def block_threads(launch: Launch) -> Expr | None:
+    """Threads per block as a host expression."""
+    total = ONE
+    for expr in resolved(launch.block, launch):
+        if expr is None:
+            return None
+        total = total * expr
+    return total if launch.block else None
+
+
+def is_data_size(expr: Expr, launch: Launch) -> bool:
+    """Whether the expression contains a host value that is also passed to the kernel, as sizes are."""
+    passed = {atom for value in launch.bindings.values() for atom in value.deep_atoms}
+    return any(atom.kind is AtomKind.HOST and atom in passed for atom in expr.deep_atoms)
+
+
+def static_shared_bytes(kernel: Kernel, launch: Launch | None) -> tuple[int, list[Buffer]] | None:
+    """(bytes, arrays) of the shared arrays a kernel declares, None when a size is not known."""
+    bound = {Atom(AtomKind.PARAM, key, key[2:]): e for key, e in (launch.bindings if launch else {}).items()}
+    total, arrays = 0, []
+    for name in sorted(kernel.buffers):
+        buffer = kernel.buffers[name]
+        if buffer.space is not Space.SHARED or buffer.dynamic:
+            continue
+        if buffer.dtype is None or buffer.extents is None:
+            return None
+        size = _product(buffer.extents, bound)
+        if size is None:
+            return None
+        total += size * buffer.dtype.bytes
+        arrays.append(buffer)
+    return total, arrays
+
+
+def _product(extents: Iterable[Expr], bound: dict[Atom, Expr]) -> int | None:
+    total = 1
+    for extent in extents:
+        value = substitute(extent, bound).constant
+        if value is None:
+            return None
+        total *= value
+    return total
+
+
+def dynamic_arrays(kernel: Kernel) -> list[Buffer]:
+    """`extern __shared__` arrays the kernel really uses."""
+    used = {id(access.buffer) for access in kernel.accesses}
+    return [b for _, b in sorted(kernel.buffers.items()) if b.dynamic and id(b) in used]
+
+
+def may_exceed(expr: Expr, limit: int, facts: Iterable[Condition]) -> bool:
+    """Whether nothing known keeps a run-time number at or under a limit."""
+    return not provable(at_most(expr, const(limit)), facts)

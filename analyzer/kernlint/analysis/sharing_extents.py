@@ -1,0 +1,99 @@
+"""Indices into declared shared and local arrays that leave them, found by evaluating every thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernlint.analysis.lanes_access import Touch, element_bytes, touch
+from kernlint.analysis.lanes_iterations import environments
+from kernlint.analysis.lanes_scenario import Scenario, scenarios
+from kernlint.ir.expr import AtomKind, Expr
+from kernlint.ir.kernel import Access, Kernel
+from kernlint.ir.types import Space
+
+
+@dataclass(frozen=True, eq=False)
+class Overrun:
+    """`thread` touches `element` of an array that has `extent` elements.  `free` names the run-time sizes the witness
+    needs to be large; empty when every launch does it."""
+
+    access: Access
+    scenario: Scenario
+    thread: int
+    element: int
+    extent: int
+    free: tuple[str, ...]
+
+
+def array_overruns(kernel: Kernel) -> list[Overrun]:
+    """One per access, with the launch that shows it; only what rests on no guess."""
+    found: list[Overrun] = []
+    for access in kernel.accesses:
+        buffer = access.buffer
+        if buffer is None or buffer.extents is None or buffer.space not in (Space.SHARED, Space.LOCAL):
+            continue
+        for scenario in scenarios(kernel):
+            overrun = _overrun(access, scenario)
+            if overrun is not None:
+                found.append(overrun)
+                break
+    return found
+
+
+def _overrun(access: Access, scenario: Scenario) -> Overrun | None:
+    buffer = access.buffer
+    if buffer is None or buffer.extents is None:
+        return None
+    at = scenario.evaluator()
+    extent = 1
+    for dim in buffer.extents:
+        value = at.integer(dim)
+        if not isinstance(value, int) or at.used_data:
+            return None
+        extent *= value
+    if not _rests_on_no_guess(access, scenario, buffer.extents):
+        return None
+    size, _ = element_bytes(access, scenario)
+    # Without an element type both are counted in elements of one assumed size.
+    limit = extent * (buffer.dtype.bytes if buffer.dtype is not None else size)
+    for inside in environments(access.loops, at):
+        touched = touch(access, inside, scenario)
+        if touched is None or touched.used_data:
+            return None
+        thread = _outside(touched, limit)
+        if thread is not None:
+            where = int(touched.first_byte[thread]) // size
+            return Overrun(access, scenario, thread, where, limit // size, _free_sizes(access, scenario))
+    return None
+
+
+def _outside(touched: Touch, limit: int) -> int | None:
+    """The first thread that surely touches bytes before 0 or from `limit` on."""
+    import numpy as np
+
+    first = touched.first_byte
+    outside = np.flatnonzero(touched.active & ((first < 0) | (first + touched.size > limit)))
+    return int(outside[0]) if outside.size else None
+
+
+def _rests_on_no_guess(access: Access, scenario: Scenario, extents: tuple[Expr, ...]) -> bool:
+    atoms = set(access.index.deep_atoms) | set(access.guard.deep_atoms)
+    for extent in extents:
+        atoms |= extent.deep_atoms
+    if any(atom.key in scenario.assumed for atom in atoms):
+        return False
+    return scenario.block_known or not any(
+        atom.kind is AtomKind.LAUNCH or (atom.axis is not None and atom.axis.thread) for atom in atoms
+    )
+
+
+def _free_sizes(access: Access, scenario: Scenario) -> tuple[str, ...]:
+    """Run-time parameters in index or guard whose value no launch fixes."""
+    bindings = scenario.launch.bindings if scenario.launch is not None else {}
+    free: set[str] = set()
+    for atom in access.index.deep_atoms | access.guard.deep_atoms:
+        if atom.kind is AtomKind.PARAM and not atom.args:
+            bound = bindings.get(atom.key)
+            if bound is None or bound.constant is None:
+                free.add(atom.name)
+    return tuple(sorted(free))
