@@ -1,0 +1,45 @@
+"""How padding faults are said."""
+
+from __future__ import annotations
+
+import math
+
+from kernlint.analysis.padding import PaddingFault
+from kernlint.ir.value import Value
+
+_VERBS = {
+    "sum": "adds them in",
+    "prod": "multiplies them in",
+    "max": "takes the largest of all lanes",
+    "min": "takes the smallest of all lanes",
+    "argmax": "searches all lanes",
+    "argmin": "searches all lanes",
+    "dot": "sums over all lanes",
+    "sort": "sorts all lanes",
+}
+
+
+def name_of(value: Value | None, fallback: str = "the value") -> str:
+    """The variable a value was assigned to, in backticks."""
+    return f"`{value.name}`" if value is not None and value.name else fallback
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "a changed value"
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{value:g}"
+
+
+def operation(fault: PaddingFault) -> str:
+    """The operation that combines the lanes, as written in the kernel's language."""
+    if fault.sink.op in ("add", "sub", "max", "min", "mul") and fault.sink.op != fault.operation:
+        return f"the running {fault.operation}"
+    return f"`{fault.operation}`"
+
+
+def effect(fault: PaddingFault) -> str:
+    return _VERBS.get(fault.operation, "combines all lanes")

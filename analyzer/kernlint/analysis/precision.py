@@ -1,0 +1,204 @@
+"""Sums kept in 16 bits or fewer, and the error that costs.
+
+    low_precision_sums(kernel)  ->  loop accumulators, reductions, scans, dots and atomics that add in a narrow type
+
+The error laws are measured (dot products of unit-variance data against float64, relative to the root mean square of
+the result): 0.30*sqrt(K)*u for K sequential additions at unit roundoff u; a running sum of same-sign data stops growing
+once an addend is below half a unit in the last place of the sum, at about K = 1/u terms.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernlint.analysis.padding import accumulation
+from kernlint.analysis.precision_types import Typed, Types
+from kernlint.finding import Confidence
+from kernlint.ir.arith import floordiv
+from kernlint.ir.expr import Expr
+from kernlint.ir.kernel import Access, AccessKind, Kernel, Loop
+from kernlint.ir.types import ElementType, Space
+from kernlint.ir.value import Value, ancestors
+
+# Unit roundoff: half the distance from 1 to the next number.
+UNIT_ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float8e4m3": 2.0**-4, "float8e5m2": 2.0**-3}
+SEQUENTIAL_LAW = 0.30
+# Up to this many additions a 16-bit sum loses about as much as rounding its result once does.
+SHORT = 16
+
+
+class Sum(enum.Enum):
+    LOOP = "accumulator"
+    REDUCE = "reduction"
+    SCAN = "scan"
+    DOT = "dot"
+    ATOMIC = "atomic addition"
+
+
+@dataclass(frozen=True, slots=True)
+class LowPrecisionSum:
+    """`at` is the addition; `length` how many terms are added into one result, as far as known."""
+
+    kind: Sum
+    at: Value
+    dtype: ElementType | None  # None: generic
+    length: Expr | None
+    confidence: Confidence
+    name: str = ""
+
+    @property
+    def terms(self) -> int | None:
+        return self.length.constant if self.length is not None else None
+
+
+def relative_error(dtype: ElementType, terms: int, sequential: bool) -> float:
+    """Predicted root-mean-square error of the sum relative to the result's, for zero-mean data.
+
+    Trees round log2(K) times instead of K.
+    """
+    steps = terms if sequential else max(math.log2(max(terms, 2)), 1.0)
+    return SEQUENTIAL_LAW * math.sqrt(steps) * UNIT_ROUNDOFF[dtype.name]
+
+
+def stagnation(dtype: ElementType) -> int:
+    """After about this many equal addends a running sum no longer grows."""
+    return round(1 / UNIT_ROUNDOFF[dtype.name])
+
+
+def low_precision_sums(kernel: Kernel) -> list[LowPrecisionSum]:
+    """In program order, one per place."""
+    types = Types(kernel)
+    found: dict[int, LowPrecisionSum] = {}
+    for candidate in _candidates(kernel, types):
+        if candidate.terms is not None and candidate.terms <= SHORT:
+            continue
+        found.setdefault(id(candidate.at), candidate)
+    return sorted(found.values(), key=lambda item: item.at.ordinal)
+
+
+def _candidates(kernel: Kernel, types: Types) -> Iterator[LowPrecisionSum]:
+    for value in kernel.values:
+        if value.op == "carry" and len(value.args) > 1:
+            yield from _loop_sum(value, types)
+        elif value.op in ("reduce", "scan") and value.attrs.get("op") == "sum" and value.args:
+            yield from _lane_sum(value, types)
+        elif value.op == "dot" and len(value.args) >= 2:
+            yield from _dot_sum(value, types)
+    for access in kernel.accesses:
+        if access.kind is AccessKind.ATOMIC and access.op == "add":
+            yield from _atomic_sum(access, types)
+        elif access.kind is AccessKind.STORE and access.space in (Space.LOCAL, Space.SHARED):
+            yield from _array_sum(access, types)
+
+
+def _verdict(typed: Typed) -> tuple[ElementType | None, Confidence] | None:
+    """The narrow type and how sure that is; None when the sum is wide or its type unknown."""
+    if typed.is_low and typed.type is not None and typed.type.name in UNIT_ROUNDOFF:
+        return typed.type, Confidence.MEDIUM if typed.generic else Confidence.HIGH
+    return (None, Confidence.MEDIUM) if typed.generic and typed.type is None else None
+
+
+def _loop_sum(carry: Value, types: Types) -> Iterator[LowPrecisionSum]:
+    step = accumulation(carry)
+    if step is None or step.operation != "sum":
+        return
+    added = step.added
+    if added.op == "dot" and len(added.args) == 3:
+        return
+    init = types.of(carry.args[0])
+    if carry.args[0].attrs.get("constexpr"):
+        # A Python number adapts to what is added to it.
+        init = types.of(step.at)
+    verdict = _verdict(init)
+    if verdict is None or _is_counter(carry):
+        return
+    dtype, confidence = verdict
+    loop = carry.attrs.get("loop")
+    yield LowPrecisionSum(
+        Sum.LOOP, step.at, dtype, _trips(loop) if isinstance(loop, Loop) else None, confidence, carry.name
+    )
+
+
+def _is_counter(carry: Value) -> bool:
+    return carry.expr is not None or carry.pointer is not None or (carry.dtype is not None and not carry.dtype.is_float)
+
+
+def _trips(loop: Loop) -> Expr | None:
+    if loop.trip_count is not None:
+        return loop.trip_count
+    if loop.start is None or loop.stop is None or loop.step is None:
+        return None
+    return floordiv(loop.stop - loop.start + loop.step - 1, loop.step)
+
+
+def _lane_sum(value: Value, types: Types) -> Iterator[LowPrecisionSum]:
+    source = value.args[0]
+    if value.dtype is not None and not value.polymorphic and not _low(value.dtype):
+        return
+    wanted = value.attrs.get("out_dtype")
+    if isinstance(wanted, ElementType) and not _low(wanted):
+        return
+    verdict = _verdict(types.of(source))
+    if verdict is None or source.cond is not None:
+        return
+    dim = value.attrs.get("dim")
+    length: Expr | None = None
+    if isinstance(dim, int) and -len(source.shape) <= dim < 0:
+        length = source.shape[dim]
+    elif dim is None or len(source.shape) == 1:
+        for extent in source.shape:
+            length = extent if length is None else length * extent
+    kind = Sum.REDUCE if value.op == "reduce" else Sum.SCAN
+    yield LowPrecisionSum(kind, value, verdict[0], length, verdict[1], source.name)
+
+
+def _low(dtype: ElementType) -> bool:
+    return dtype.is_float and dtype.bits <= 16
+
+
+def _dot_sum(value: Value, types: Types) -> Iterator[LowPrecisionSum]:
+    wanted = value.attrs.get("out_dtype")
+    length = value.args[0].shape[-1] if value.args[0].shape else None
+    if isinstance(wanted, ElementType) and wanted.name in UNIT_ROUNDOFF:
+        yield LowPrecisionSum(Sum.DOT, value, wanted, length, Confidence.HIGH, value.name)
+    elif len(value.args) > 2 and not value.args[2].attrs.get("constexpr"):
+        accumulator = types.of(value.args[2])
+        if accumulator.is_low and not accumulator.generic:
+            yield LowPrecisionSum(Sum.DOT, value, accumulator.type, length, Confidence.HIGH, value.args[2].name)
+
+
+def _atomic_sum(access: Access, types: Types) -> Iterator[LowPrecisionSum]:
+    """Atomic additions into 16 bits: every contribution is rounded to them."""
+    at = access.value
+    dtype = access.dtype or access.pointer.dtype
+    if at is None or dtype is None or dtype.name not in UNIT_ROUNDOFF:
+        return
+    marker = Value("atomic", (at,), dtype, span=access.span, ordinal=access.ordinal)
+    buffer = access.buffer.name if access.buffer is not None else ""
+    yield LowPrecisionSum(Sum.ATOMIC, marker, dtype, None, Confidence.MEDIUM, buffer)
+
+
+def _array_sum(access: Access, types: Types) -> Iterator[LowPrecisionSum]:
+    """`acc[i] += x` on an array of 16-bit elements inside a loop."""
+    value, dtype = access.value, access.dtype or access.pointer.dtype
+    loops = access.loops
+    if value is None or dtype is None or dtype.name not in UNIT_ROUNDOFF or not loops:
+        return
+    if access.space is Space.SHARED and len(loops) < 1:
+        return
+    reads = [
+        v for v in ancestors(value, 40)
+        if v.op == "load" and v.access is not None and v.access.buffer is access.buffer
+        and v.access.index.key == access.index.key
+    ]  # fmt: skip
+    summed = value.op in ("add", "fma") or (value.op == "cast" and value.args[0].op in ("add", "fma"))
+    if not reads or not summed or not types.of(value).is_low:
+        return
+    # Only a loop that leaves the element's index alone adds to it again and again.
+    fixed = [loop for loop in loops if all(atom.axis != loop.axis for atom in access.index.deep_atoms)]
+    if fixed:
+        name = access.buffer.name if access.buffer is not None else ""
+        yield LowPrecisionSum(Sum.LOOP, value, dtype, _trips(fixed[-1]), Confidence.HIGH, name)
