@@ -13,42 +13,45 @@ from typing import Any
 
 # Properties that are written even when they equal the default of the class.
 _ALWAYS = frozenset({"level", "kind", "ruleIndex"})
-_FIRST = ("$schema", "version")
+_FIRST = ("$schema", "version")  # where readers look for them
+_SCALARS = frozenset({str, int, float, bool})
 
 
 def document_text(log: Any) -> str:
     """A `sarif_om.SarifLog` as one line of ASCII JSON."""
-    return json.dumps(plain(log), separators=(",", ":")) + "\n"
+    data = plain(log)
+    ordered = {name: data.pop(name) for name in _FIRST} | data
+    return json.dumps(ordered, separators=(",", ":")) + "\n"
 
 
 def plain(value: Any) -> Any:
     """An object of sarif_om, or a list or dict with such objects in it, as JSON data in declaration order."""
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    data: dict[str, Any] = {}
     kind: type = type(value)
-    for attribute, name, absent in _attributes(kind):
-        item = getattr(value, attribute)
-        if item is None or (name not in _ALWAYS and item == absent):
-            continue
-        data[name] = plain(item)
+    if value is None or kind in _SCALARS:
+        return value
+    if kind is list or kind is tuple:
+        return [plain(item) for item in value]
+    if kind is dict:
+        return {key: plain(item) for key, item in value.items()}
+    table = _attributes(kind)
+    data: dict[str, Any] = {}
+    for attribute, item in vars(value).items():
+        if item is not None:
+            name, absent = table[attribute]
+            if item != absent or name in _ALWAYS:
+                data[name] = plain(item)
     return data
 
 
 @cache
-def _attributes(cls: type) -> tuple[tuple[str, str, Any], ...]:
-    """(attribute, SARIF name, value that means absent) of a class; `$schema` and `version` first, as readers expect."""
+def _attributes(cls: type) -> dict[str, tuple[str, Any]]:
+    """Attribute -> (its SARIF name, the value that means absent) of a class of sarif_om."""
     import attr
 
-    rows = []
+    table = {}
     for field in attr.fields(cls):
         default = field.default
         if isinstance(default, attr.Factory):  # type: ignore[arg-type]
             default = default.factory()
-        rows.append((field.name, field.metadata["schema_property_name"], default))
-    order = {name: index for index, name in enumerate(_FIRST)}
-    return tuple(sorted(rows, key=lambda row: order.get(row[1], len(order))))
+        table[field.name] = (field.metadata["schema_property_name"], default)
+    return table
