@@ -47,11 +47,9 @@ class Project:
 
     def python_module(self, module: str, level: int, importer: str) -> SourceFile | None:
         folder = os.path.dirname(self._real(importer))
-        for _ in range(level - 1):
-            folder = os.path.dirname(folder)
-        key = ("." if level else "") + module, folder
+        key = "." * level + module, folder
         if key not in self._modules:
-            self._modules[key] = self._find_module(module, level > 0, folder)
+            self._modules[key] = self._find_module(module, level, folder)
         return self._answer("import", module, level, importer, self._modules[key], PYTHON)
 
     def include(self, name: str, includer: str) -> SourceFile | None:
@@ -83,16 +81,20 @@ class Project:
     def _real(self, shown: str) -> str:
         return os.path.normpath(os.path.join(self._working, shown))
 
-    def _find_module(self, module: str, relative: bool, folder: str) -> str:
+    def _find_module(self, module: str, level: int, folder: str) -> str:
+        own = package_roots(folder)
+        bases = (*own, *self._roots, *(os.path.join(root, "src") for root in self._roots))
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            bases = (folder,)
         parts = [part for part in module.split(".") if part]
         if any(not part.isidentifier() for part in parts):
             return ""
-        bases = (folder,) if relative else (*package_roots(folder), *self._roots, *(f"{r}/src" for r in self._roots))
-        allowed = (*self._roots, *package_roots(folder))
         for base in dict.fromkeys(bases):
             path = os.path.join(base, *parts)
             for candidate in (f"{path}.py", os.path.join(path, "__init__.py")):
-                if (parts or candidate.endswith("__init__.py")) and _is_inside(candidate, allowed):
+                if (parts or candidate.endswith("__init__.py")) and _is_inside(candidate, (*self._roots, *own)):
                     return os.path.realpath(candidate)
         return ""
 
