@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from kernlint.engine.check import FileResult, UnboundLaunch, every_launch
+from kernlint.engine.check import FileResult, UnboundLaunch, every_launch, unbound
 from kernlint.ir.kernel import Kernel, Module
 
 Foreign = tuple[str, tuple[UnboundLaunch, ...]]  # a launching file, and which of its launches
@@ -14,8 +14,9 @@ Foreign = tuple[str, tuple[UnboundLaunch, ...]]  # a launching file, and which o
 def launchers_by_file(results: Iterable[FileResult]) -> dict[str, tuple[Foreign, ...]]:
     """For each file whose kernels other files launch, these files, sorted, with the launches in question.
 
-    A launch means the kernel of its (exported) name in a file that the launching file imports or includes, directly or
-    through others; failing that, the only kernel of that name in the run, when the name was imported at all.
+    Where the front end followed the import, that place counts.  Otherwise a launch means the kernel of its (exported)
+    name in the one file that the launching file read and that has one; failing that, the only kernel of that name in
+    the run, when the name was imported at all.
     """
     results = list(results)
     homes: dict[str, list[str]] = defaultdict(list)
@@ -23,16 +24,21 @@ def launchers_by_file(results: Iterable[FileResult]) -> dict[str, tuple[Foreign,
         for name in dict.fromkeys(result.kernels):
             homes[name].append(result.path)
     found: dict[str, dict[str, dict[UnboundLaunch, None]]] = defaultdict(lambda: defaultdict(dict))
+    known = frozenset(result.path for result in results if result.kernels)
     for result in results:
         read = frozenset(lookup.found for lookup in result.lookups) | frozenset(result.dependencies)
         for launch in result.unbound:
-            home = _home(launch, result.path, read, homes)
+            home = _home(launch, result.path, read, homes, known)
             if home is not None:
                 found[home][result.path][launch] = None
     return {home: tuple((path, tuple(found[home][path])) for path in sorted(found[home])) for home in sorted(found)}
 
 
-def _home(launch: UnboundLaunch, launcher: str, read: frozenset[str], homes: Mapping[str, list[str]]) -> str | None:
+def _home(
+    launch: UnboundLaunch, launcher: str, read: frozenset[str], homes: Mapping[str, list[str]], known: frozenset[str]
+) -> str | None:
+    if launch.path:
+        return launch.path if launch.path != launcher and launch.path in known else None
     candidates = [path for path in homes.get(exported_name(launch), ()) if path != launcher]
     near = [path for path in candidates if path in read]
     if len(near) == 1:
@@ -49,14 +55,17 @@ def exported_name(launch: UnboundLaunch) -> str:
 
 def bind_from(launcher: Module, wanted: Iterable[UnboundLaunch], kernels: Module) -> None:
     """Bind some launches of one module to the kernels of another."""
-    from kernlint.lift.binding import bind_launch
+    from kernlint.lift.binding import bind
 
     by_name: dict[str, Kernel] = {}
+    by_offset: dict[int, Kernel] = {}
     for kernel in kernels.kernels:
         by_name.setdefault(kernel.name, kernel)
+        by_offset[kernel.span.start] = kernel
     meant = frozenset(wanted)
     for launch in every_launch(launcher):
-        description = UnboundLaunch(launch.kernel_name, launch.import_from)
-        kernel_here = by_name.get(exported_name(description)) if description in meant else None
-        if kernel_here is not None:
-            bind_launch(launch, kernel_here)
+        description = unbound(launch)
+        if description in meant:
+            found = by_offset.get(description.offset) or by_name.get(exported_name(description))
+            if found is not None:
+                bind(launch, found)

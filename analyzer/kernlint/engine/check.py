@@ -30,10 +30,24 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class UnboundLaunch:
-    """A launch whose kernel is defined in another file: the kernel's name, and the import that brought it in."""
+    """A launch whose kernel is defined in another file: the kernel's name, the import that brought it in, and the place
+    that import was followed to, where it could be ('' and -1 where not)."""
 
     kernel: str
     import_from: tuple[str, str] | None
+    path: str = ""
+    offset: int = -1
+
+
+def unbound(launch: Launch) -> UnboundLaunch:
+    """What is known about the kernel a launch means.  Front ends put the place into the launch's attributes."""
+    path, offset = launch.attrs.get("kernel_path"), launch.attrs.get("kernel_offset")
+    return UnboundLaunch(
+        launch.kernel_name,
+        launch.import_from,
+        path if isinstance(path, str) else "",
+        offset if isinstance(offset, int) else -1,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +113,7 @@ def check_module(
         notifications=tuple(notifications),
         overruns=tuple(overruns),
         kernels=tuple(kernel.name for kernel in module.kernels),
-        unbound=tuple(UnboundLaunch(x.kernel_name, x.import_from) for x in launches if x.kernel is None),
+        unbound=tuple(unbound(launch) for launch in launches if launch.kernel is None),
         dependencies=tuple(sorted(set(module.dependencies))),
     )
 

@@ -23,7 +23,9 @@ def encode_result(result: FileResult) -> dict[str, Any]:
         "overruns": [[_encode_span(span), kernel, what] for span, kernel, what in result.overruns],
         "problem": result.problem,
         "kernels": list(result.kernels),
-        "unbound": [[x.kernel, list(x.import_from) if x.import_from else None] for x in result.unbound],
+        "unbound": [
+            [x.kernel, list(x.import_from) if x.import_from else None, x.path, x.offset] for x in result.unbound
+        ],
         "dependencies": list(result.dependencies),
         "lookups": [[x.kind, x.name, x.level, x.asker, x.found] for x in result.lookups],
     }
@@ -42,7 +44,8 @@ def decode_result(data: dict[str, Any]) -> FileResult:
         problem=data["problem"],
         kernels=tuple(data["kernels"]),
         unbound=tuple(
-            UnboundLaunch(kernel, (origin[0], origin[1]) if origin else None) for kernel, origin in data["unbound"]
+            UnboundLaunch(kernel, (origin[0], origin[1]) if origin else None, path, offset)
+            for kernel, origin, path, offset in data["unbound"]
         ),
         dependencies=tuple(data["dependencies"]),
         lookups=tuple(Lookup(*item) for item in data["lookups"]),

@@ -13,9 +13,16 @@ PYTHON_SUFFIXES = (".py", ".pyi")
 
 _DEVICE_CODE = re.compile(rb"__global__|__device__|<<<")
 _CUDA_TEXT = re.compile(rb"__global__|__device__|<<<|cudaLaunchKernel|cuLaunchKernel|cudaLaunchCooperativeKernel")
-# CUDA in strings, Triton kernels, or a call of a subscripted name, which is how an imported kernel is launched.
-_PYTHON_TEXT = re.compile(rb"__global__|\btriton\b|load_inline|RawKernel|RawModule|nvrtc|kernlint:")
-_SUBSCRIPT_CALL = re.compile(rb"\w[ \t]*\[[^\]\r\n]*(?:\][^\]\r\n(]*)*\][ \t]*\([^)]")
+_PYTHON_MARKS = (
+    b"triton",
+    b"gluon",
+    b"__global__",
+    b"load_inline",
+    b"cpp_extension",
+    b"RawKernel",
+    b"RawModule",
+    b"kernlint:",
+)
 
 
 def language_of(path: str) -> str | None:
@@ -44,9 +51,7 @@ def may_hold_kernels(data: bytes, language: str) -> bool:
     """Whether the bytes can hold a kernel, a launch or a suppression comment.  False dismisses the file unparsed."""
     if language == CUDA:
         return b"kernlint:" in data or _CUDA_TEXT.search(data) is not None
-    return _PYTHON_TEXT.search(data) is not None or (b"import" in data and _may_launch(data))
-
-
-def _may_launch(data: bytes) -> bool:
-    """Whether some line calls a subscripted name: `kernel[grid](...)`."""
-    return b"](" in data and _SUBSCRIPT_CALL.search(data) is not None
+    if any(mark in data for mark in _PYTHON_MARKS):
+        return True
+    # `kernel[grid](...)` with an imported kernel
+    return b"](" in data and (b"grid" in data or b"num_warps" in data)
