@@ -6,6 +6,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -74,6 +75,17 @@ def test_long_lines_are_trimmed_around_the_span(width: int, at: int) -> None:
     source, _ = frame_rows(text, at, at + 10, width)
     assert width_of(source) <= width
     assert marked(text, at, at + 10, width) == text[at : at + 10]
+
+
+def test_long_labels_go_below_their_marks() -> None:
+    text = " " * 70 + "x[i];"
+    related = (
+        Related(Span("a.cu", 70, 71), "this is where the array that is indexed here was made, by another kernel"),
+    )
+    lines = render("full", report_on(text, finding_at(Span("a.cu", 72, 73), related=related)), width=90).splitlines()
+    at = next(index for index, line in enumerate(lines) if line.endswith(" -"))
+    assert lines[at + 1].split("| ")[1].strip().startswith("this is where")
+    assert max(width_of(line) for line in lines[1:-1]) <= 90
 
 
 def test_several_lines_are_shown_as_the_first() -> None:
@@ -184,6 +196,12 @@ def test_agent_says_each_help_once() -> None:
 
 def json_schema() -> Any:
     return json.loads(resources.files("kernlint").joinpath("data/report.schema.json").read_text("utf-8"))
+
+
+def test_the_documented_example_follows_the_schema() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "output-formats.md").read_text("utf-8")
+    example = json.loads(page.split("```json\n")[1].split("```")[0])
+    jsonschema.Draft202012Validator(json_schema()).validate(example)
 
 
 @pytest.mark.parametrize("report", [sample_report(), Report(version="0.1.0")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,7 +55,7 @@ def code_frame(source: SourceFile, marks: Sequence[Mark], gutter: int, width: in
         start = _view(source, here[0], room) if here else 0
         lines.append(_source_row(source, number, start, gutter, room))
         for mark in here:
-            lines.append(_mark_row(source, mark, start, gutter, room))
+            lines += _mark_rows(source, mark, start, gutter, room)
     return lines
 
 
@@ -91,12 +92,19 @@ def _source_row(source: SourceFile, number: int, start: int, gutter: int, room: 
     return [(f"{number:>{gutter}} | ", FRAME), (shown.rstrip(), "")]
 
 
-def _mark_row(source: SourceFile, mark: Mark, view: int, gutter: int, room: int) -> Line:
+def _mark_rows(source: SourceFile, mark: Mark, view: int, gutter: int, room: int) -> list[Line]:
+    """The marks with their label beside them, or below them where it would not fit."""
     _, offsets = expand(source.line_text(mark.line))
     start, end = _cells_of(mark, offsets)
     first = min(max(start - view, 0), room - 1)
     last = max(first + 1, min(end - view, room))
-    row: Line = [(" " * gutter + " | ", FRAME), (" " * first + mark.sign * (last - first), mark.style)]
-    if mark.label:
-        row.append((" " + one_line(mark.label), mark.style if not mark.primary else FAINT))
-    return row
+    border = (" " * gutter + " | ", FRAME)
+    label, style = one_line(mark.label), FAINT if mark.primary else mark.style
+    row: Line = [border, (" " * first + mark.sign * (last - first), mark.style)]
+    if not label:
+        return [row]
+    if last + 1 + width_of(label) <= room:
+        return [[*row, (" " + label, style)]]
+    indent = min(first, room // 2)
+    wrapped = textwrap.wrap(label, room - indent, break_on_hyphens=False)
+    return [row, *([border, (" " * indent + text, style)] for text in wrapped)]
