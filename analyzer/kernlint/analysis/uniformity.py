@@ -42,6 +42,7 @@ class Uniformity:
     def __init__(self, kernel: Kernel) -> None:
         self._values: dict[int, Spread | None] = {}
         self._active: set[int] = set()
+        self._kept: list[Value] = []  # ids are only unique among values that are alive
         self._defined: dict[str, Value] = {}
         for value in kernel.values:
             atom = value.expr.single_atom if value.expr is not None else None
@@ -71,6 +72,7 @@ class Uniformity:
             return Spread.BLOCK  # a loop-carried value is as uniform as what goes into it
         if depth > MAX_DEPTH:
             return None
+        self._kept.append(value)
         before = set(self._values)
         self._active.add(id(value))
         result = self._compute(value, depth)

@@ -1,0 +1,58 @@
+"""How far neighbouring threads are apart, symbolically, and whether that distance is known to be large."""
+
+from __future__ import annotations
+
+from kernlint.ir.condition import Condition
+from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axis_expr
+from kernlint.ir.kernel import Access, Kernel, ParamRole
+
+_THREAD_X = axis_expr(Axis(AxisKind.LANE, "t0", "threadIdx.x", None, 0, True)).single_atom
+# A parameter named so may well be 1.
+_STRIDE_WORDS = ("stride", "step", "inc", "pitch", "jump", "dilation", "interval")
+
+
+def lane_stride(access: Access) -> Expr | None:
+    """Elements between threads with neighbouring threadIdx.x; None when the index is not linear in it."""
+    return access.index.coefficient(_THREAD_X) if _THREAD_X is not None else None
+
+
+def is_gather(access: Access) -> bool:
+    """Whether the index depends on loaded data, or was not understood."""
+    return any(atom.kind in (AtomKind.LOAD, AtomKind.OPAQUE) for atom in access.index.deep_atoms)
+
+
+def is_large(stride: Expr, kernel: Kernel) -> bool:
+    """Whether a stride is a constant, or a product with sizes in it: lengths that bound loops or guards."""
+    for atom in stride.deep_atoms:
+        if atom.kind is AtomKind.PARAM and not _is_size(atom, kernel):
+            return False
+        if atom.kind not in (AtomKind.PARAM, AtomKind.AXIS, AtomKind.LAUNCH):
+            return False
+    return True
+
+
+def _is_size(atom: Atom, kernel: Kernel) -> bool:
+    name = atom.name.lower()
+    if any(word in name for word in _STRIDE_WORDS):
+        return False
+    param = kernel.param(atom.name)
+    if param is not None and param.role is ParamRole.CONSTEXPR:
+        return True
+    return atom in _bounding_atoms(kernel) or name.startswith(("ld", "num_", "n_")) or name.endswith(("dim", "size"))
+
+
+def _bounding_atoms(kernel: Kernel) -> frozenset[Atom]:
+    """Parameters that bound something: in guards of accesses or stops of loops."""
+    known: frozenset[Atom] | None = kernel.attrs.get("bounding_atoms")
+    if known is None:
+        found: set[Atom] = set()
+        guards: set[Condition] = {access.guard for access in kernel.accesses}
+        for guard in guards:
+            found |= {a for a in guard.deep_atoms if a.kind is AtomKind.PARAM}
+        for loop in kernel.loops:
+            if loop.stop is not None:
+                found |= {a for a in loop.stop.deep_atoms if a.kind is AtomKind.PARAM}
+        for atom in {atom for atom in found if atom.args}:
+            found |= {inner for arg in atom.args for inner in arg.deep_atoms}
+        known = kernel.attrs["bounding_atoms"] = frozenset(found)
+    return known
