@@ -105,3 +105,18 @@ def same_value(a: Value, b: Value) -> bool:
     while b.op == "cast" and b.args:
         b = b.args[0]
     return a is b
+
+
+_MAGNITUDES = ("abs", "amax", "absmax", "scale", "norm", "len", "count", "size", "prob", "exp", "weight_sq", "dist")
+
+
+def magnitude_by_name(*values: Value) -> bool:
+    """Whether a name suggests what cannot be negative: lengths, counts, norms, scales, probabilities."""
+    for value in values:
+        while value.op in ("cast", "broadcast", "expand") and value.args:
+            value = value.args[0]
+        access = value.access
+        names = [value.name, access.buffer.name if access is not None and access.buffer is not None else ""]
+        if any(part in name.lower() for name in names for part in _MAGNITUDES):
+            return True
+    return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kernlint.analysis.padding import PaddingFault
+from kernlint.analysis.padding_judge import PaddingFault
 from kernlint.ir.value import Value
 
 _VERBS = {

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernlint.analysis.padding import accumulation
+from kernlint.analysis.accumulation import accumulation
 from kernlint.analysis.precision_types import Typed, Types
 from kernlint.finding import Confidence
 from kernlint.ir.arith import floordiv

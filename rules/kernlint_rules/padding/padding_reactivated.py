@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernlint.analysis.padding import Fault, PaddingFault, cached_faults
+from kernlint.analysis.padding import cached_faults
+from kernlint.analysis.padding_judge import Fault, PaddingFault
 from kernlint.analysis.padding_text import effect, name_of, number, operation
 from kernlint.finding import Finding, Severity
 from kernlint.ir.kernel import Framework, Kernel

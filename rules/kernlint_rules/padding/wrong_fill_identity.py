@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernlint.analysis.padding import Fault, PaddingFault, cached_faults, first_per_origin
+from kernlint.analysis.padding import cached_faults, first_per_origin
 from kernlint.analysis.padding_identity import needed_identity
+from kernlint.analysis.padding_judge import Fault, PaddingFault
 from kernlint.analysis.padding_text import effect, name_of, number, operation
 from kernlint.finding import Finding, Severity
+from kernlint.ir.condition import Connective
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.ir.types import Span
 from kernlint.ir.value import Value
@@ -147,13 +149,22 @@ def row_max(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     def _report(self, fault: PaddingFault, load: Value, where: Span, kernel: Kernel) -> Finding:
         how, needed = operation(fault), needed_identity(fault.operation) or "0"
         fill, held = number(fault.state.fill), number(fault.state.value)
-        between = "" if fill == held else f" (by then {held})"
         related = [(fault.sink.span, f"{how} {effect(fault)}")] if fault.sink.span is not None else []
+        if fault.condition.op is Connective.TRUE:
+            message = (
+                f"{name_of(fault.operand, 'This running value')} starts at {fill}, which is not neutral in {how}. "
+                f"Data all on the other side of {fill} never shows; start at {needed}."
+            )
+        else:
+            between = "" if fill == held else f" (by then {held})"
+            message = (
+                f"{name_of(load, 'This value')} is filled with {fill}, which is not neutral in {how}. "
+                f"Where `{fault.condition}` fails its lanes hold {fill}{between}, and {how} {effect(fault)}; "
+                f"the identity there is {needed}."
+            )
         return self.finding(
             where,
-            f"{name_of(load, 'This value')} is filled with {fill}, which is not neutral in {how}. "
-            f"Where `{fault.condition}` fails its lanes hold {fill}{between}, and {how} {effect(fault)}; "
-            f"the identity there is {needed}.",
+            message,
             related=related,
             confidence=fault.confidence,
             kernel=kernel.name,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernlint.analysis.padding import Fault, PaddingFault, cached_faults, first_per_origin
+from kernlint.analysis.padding import cached_faults, first_per_origin
+from kernlint.analysis.padding_judge import Fault, PaddingFault
 from kernlint.analysis.padding_text import name_of, operation
 from kernlint.finding import Confidence, Finding, Severity
 from kernlint.ir.kernel import Framework, Kernel

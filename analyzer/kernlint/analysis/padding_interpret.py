@@ -1,0 +1,127 @@
+"""The fixed point: what every value of a kernel holds in its padded lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kernlint.analysis.padding_state import (
+    DATA,
+    OPAQUE,
+    UNKNOWN,
+    Entry,
+    Lane,
+    LaneState,
+    Padding,
+    conditions_of,
+    loop_axes,
+    padding,
+)
+from kernlint.analysis.padding_transfer import state_at, transfer
+from kernlint.ir.kernel import Loop
+from kernlint.ir.value import Value
+
+_PASSES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PaddingResult:
+    states: dict[int, Padding]  # by id(value)
+
+    def of(self, value: Value) -> Padding:
+        return self.states.get(id(value), OPAQUE)
+
+
+def interpret(roots: Sequence[Value]) -> PaddingResult:
+    """The abstract value of everything the roots are computed from."""
+    order = _in_order(roots)
+    states: dict[int, Padding] = {}
+
+    def look(value: Value) -> Padding:
+        return states.get(id(value), OPAQUE)
+
+    for turn in range(_PASSES):
+        changed = False
+        for value in order:
+            if value.op == "carry":
+                new = _carried(value, states, last=turn == _PASSES - 1)
+                changed = changed or new != states.get(id(value))
+            elif turn and not value.args:
+                continue
+            else:
+                new = transfer(value, look)
+            states[id(value)] = new
+        if not changed or not any(value.op == "carry" for value in order):
+            break
+    return PaddingResult(states)
+
+
+def _in_order(roots: Sequence[Value]) -> list[Value]:
+    """Everything the roots need, arguments first; a carry comes before its own next value."""
+    order: list[Value] = []
+    state: dict[int, bool] = {}
+    pending = list(roots)
+    while pending:
+        stack = [(pending.pop(), False)]
+        while stack:
+            value, done = stack.pop()
+            if done:
+                order.append(value)
+                continue
+            if id(value) in state:
+                continue
+            state[id(value)] = True
+            stack.append((value, True))
+            needed: Iterable[Value] = value.args
+            if value.op == "carry":
+                needed = value.args[:1]
+                pending.extend(value.args[1:])
+            elif value.access is not None:
+                access = value.access
+                needed = [*value.args, *(v for v in (access.mask_value, access.other) if v is not None)]
+            stack.extend((arg, False) for arg in needed)
+    return sorted(order, key=lambda value: value.ordinal) if _numbered(order) else order
+
+
+def _numbered(order: Sequence[Value]) -> bool:
+    """Whether ordinals give program order (arguments before their users)."""
+    return all(
+        arg.ordinal < value.ordinal
+        for value in order
+        for arg in (value.args[:1] if value.op == "carry" else value.args)
+    )
+
+
+def _carried(carry: Value, states: dict[int, Padding], last: bool) -> Padding:
+    init = states.get(id(carry.args[0]), OPAQUE) if carry.args else OPAQUE
+    following = states.get(id(carry.args[1])) if len(carry.args) > 1 else None
+    if following is None:
+        return init
+    loop = carry.attrs.get("loop")
+    axis = loop.axis.key if isinstance(loop, Loop) else ""
+    merged = []
+    previous = states.get(id(carry), init)
+    for e in conditions_of(init, following, previous):
+        if axis and axis in loop_axes(e.condition):
+            continue  # these lanes hold data of other iterations; the accumulation itself is checked
+        first, second = state_at(init, carry.args[0], e), state_at(following, carry.args[1], e)
+        if first.kind in (Lane.DATA, Lane.UNIFORM):
+            first = second
+        state = first if _same(first, second) else _widen(first, second)
+        if last and state != state_at(previous, carry, e):
+            state = UNKNOWN
+        merged.append(Entry(e.condition, e.dims, state))
+    base = init.base if init.base == following.base else (UNKNOWN if UNKNOWN in (init.base, following.base) else DATA)
+    return padding(base, init.varies | following.varies, merged)
+
+
+def _same(a: LaneState, b: LaneState) -> bool:
+    return a.kind is b.kind and a.value == b.value and a.kind is not Lane.UNKNOWN
+
+
+def _widen(a: LaneState, b: LaneState) -> LaneState:
+    if Lane.UNDEFINED in (a.kind, b.kind):
+        return a if a.kind is Lane.UNDEFINED else b
+    if b.kind in (Lane.DATA, Lane.UNIFORM):
+        return UNKNOWN
+    return b if b.kind is Lane.MOVED and a.kind is Lane.CONST else UNKNOWN

@@ -1,0 +1,146 @@
+"""Reductions across CUDA threads, and running extrema that start at the wrong number.
+
+A CUDA value is one lane per thread: `float v = i < n ? x[i] : 0.0f` is a tile padded along threadIdx.  The lanes are
+combined by warp shuffles, through shared memory, or by block-wide helpers (which the front end lifts as `reduce`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernlint.analysis.accumulation import OPERATIONS, accumulation
+from kernlint.analysis.padding_identity import is_identity, magnitude_by_name
+from kernlint.analysis.padding_interpret import PaddingResult
+from kernlint.analysis.padding_judge import Fault, PaddingFault, judge
+from kernlint.analysis.padding_state import constant
+from kernlint.finding import Confidence
+from kernlint.ir.condition import TRUE
+from kernlint.ir.kernel import AccessKind, Kernel
+from kernlint.ir.types import Space
+from kernlint.ir.value import Buffer, Value
+
+_EXCHANGES = {"down", "xor", "bfly"}  # `up` builds prefixes, `idx` broadcasts
+_DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """`at` combines `source` of different threads with `operation`."""
+
+    operation: str
+    source: Value
+    at: Value
+
+
+def thread_exchanges(kernel: Kernel) -> list[Exchange]:
+    """In program order of the combining operations."""
+    found = [*_shuffled(kernel), *_through_shared(kernel), *_voted(kernel)]
+    return sorted(found, key=lambda item: (item.at.ordinal, item.source.ordinal))
+
+
+def _shuffled(kernel: Kernel) -> Iterator[Exchange]:
+    """`v = max(v, __shfl_xor_sync(mask, v, d))`"""
+    for value in kernel.values:
+        operation = OPERATIONS.get(value.op)
+        if operation is None or len(value.args) != 2:
+            continue
+        for arg in value.args:
+            moved = _seen_through(arg)
+            if moved.op == "shuffle" and moved.args and moved.attrs.get("kind") in _EXCHANGES:
+                yield Exchange(operation, _before_loops(moved.args[0]), value)
+
+
+def _voted(kernel: Kernel) -> Iterator[Exchange]:
+    """`__reduce_max_sync` and its kin."""
+    for value in kernel.values:
+        if value.op == "vote" and value.attrs.get("kind") == "redux" and value.args:
+            name = str(value.attrs.get("name", ""))
+            operation = {"add": "sum", "max": "max", "min": "min"}.get(name.removeprefix("__reduce_").split("_")[0])
+            if operation is not None:
+                yield Exchange(operation, value.args[0], value)
+
+
+def _through_shared(kernel: Kernel) -> Iterator[Exchange]:
+    """Every thread stores its value in a shared array; others load and combine them with one operation."""
+    combined: dict[int, dict[str, Value]] = {}
+    own: set[int] = set()
+    for value in kernel.values:
+        operation = OPERATIONS.get(value.op)
+        if operation is None or len(value.args) != 2 or value.op == "sub":
+            continue
+        sources = [_shared_source(arg) for arg in value.args]
+        for buffer, other in ((sources[0], value.args[1]), (sources[1], value.args[0])):
+            running = _seen_through(other)
+            if buffer is not None and (buffer is _shared_source(other) or running.op == "carry"):
+                combined.setdefault(id(buffer), {}).setdefault(operation, value)
+                own.add(id(value))
+    if not combined:
+        return
+    for access in kernel.accesses:
+        if access.kind is not AccessKind.STORE or access.space is not Space.SHARED or access.value is None:
+            continue
+        operations = combined.get(id(access.buffer), {})
+        if len(operations) == 1 and id(_seen_through(access.value)) not in own:
+            ((operation, at),) = operations.items()
+            yield Exchange(operation, access.value, at)
+
+
+def _shared_source(value: Value) -> Buffer | None:
+    value = _seen_through(value)
+    access = value.access
+    return access.buffer if value.op == "load" and access is not None and access.space is Space.SHARED else None
+
+
+def _seen_through(value: Value) -> Value:
+    while value.op == "cast" and value.args:
+        value = value.args[0]
+    return value
+
+
+def _before_loops(value: Value) -> Value:
+    """The value a shuffle loop starts from."""
+    for _ in range(_DEPTH):
+        if (value.op == "carry" and value.args) or (value.op == "cast" and value.args and value.args[0].op == "carry"):
+            value = value.args[0]
+        else:
+            break
+    return value
+
+
+def exchange_faults(exchange: Exchange, result: PaddingResult) -> Iterator[PaddingFault]:
+    for entry in result.of(exchange.source).entries:
+        if any(dim.startswith("t") for dim in entry.dims):
+            fault = judge(exchange.at, exchange.operation, exchange.source, entry, None)
+            if fault is not None:
+                yield fault
+
+
+def initial_fault(carry: Value) -> PaddingFault | None:
+    """A running maximum that starts at 0 never goes below it; a running minimum never above."""
+    step = accumulation(carry)
+    if step is None or step.operation not in ("max", "min"):
+        return None
+    start = _literal(carry.args[0])
+    number = start.attrs.get("value") if start is not None else None
+    if start is None or not isinstance(number, int | float) or is_identity(step.operation, number, step.added):
+        return None
+    if number != 0:
+        return None  # a bound of the author's own
+    dtype = step.at.dtype
+    surely_float = dtype is not None and dtype.is_float and not step.at.polymorphic
+    confidence = Confidence.HIGH if surely_float and not magnitude_by_name(step.added, carry) else Confidence.MEDIUM
+    if dtype is not None and not dtype.is_float:
+        confidence = Confidence.LOW
+    state = constant(float(number), carry.args[0])
+    return PaddingFault(Fault.WRONG_IDENTITY, step.at, step.operation, carry, TRUE, state, confidence)
+
+
+def _literal(value: Value) -> Value | None:
+    for _ in range(_DEPTH):
+        if value.op == "const":
+            return value
+        if value.op not in ("cast", "full", "broadcast") or not value.args:
+            return None
+        value = value.args[0]
+    return None
