@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kernlint.finding import Confidence, Finding, Related, Severity
 from kernlint.ir.kernel import Framework
 from kernlint.ir.types import Span
@@ -14,7 +16,7 @@ class UnguardedEdgeTile(Rule):
     code = "KL101"
     name = "unguarded-edge-tile"
     kind = "oob-edge"
-    frameworks = (Framework.CUDA, Framework.TRITON)
+    frameworks: ClassVar[tuple[Framework, ...]] = (Framework.CUDA, Framework.TRITON)
     severity = Severity.ERROR
     summary = (
         "An access can leave the extent that the kernel itself knows, and nothing guards it. Lanes past the end do it."

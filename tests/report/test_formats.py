@@ -77,6 +77,13 @@ def test_long_lines_are_trimmed_around_the_span(width: int, at: int) -> None:
     assert marked(text, at, at + 10, width) == text[at : at + 10]
 
 
+def test_a_line_of_megabytes_is_cut_too() -> None:
+    text = "abcdefghij" * 200_000
+    for at in (0, 7, 1_000_007, 1_999_996):
+        assert marked(text, at, at + 4) == text[at : at + 4]
+        assert len(frame_rows(text, at, at + 4)[0]) <= 100
+
+
 def test_long_labels_go_below_their_marks() -> None:
     text = " " * 70 + "x[i];"
     related = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernlint.report.paint import FAINT, FRAME, Line
 from kernlint.report.text import expand, one_line, width_of, window
@@ -12,6 +12,7 @@ from kernlint.source.file import SourceFile
 
 _NARROWEST = 20
 _ELLIPSIS = "…"
+_LOOKED_AT = 2000  # characters on each side of a mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,9 @@ def code_frame(source: SourceFile, marks: Sequence[Mark], gutter: int, width: in
     by_line: dict[int, list[Mark]] = {}
     for mark in sorted(marks, key=lambda mark: (mark.line, not mark.primary, mark.column)):
         by_line.setdefault(mark.line, []).append(mark)
+    views = {line: _view(source, line, here[0], room) for line, here in by_line.items()}
     # Beside the shown part of a long line its neighbours would be cut at another place, or empty.
-    shifted = any(_view(source, mark, room) for mark in marks if mark.primary)
+    shifted = any(mark.primary and views[mark.line].is_cut_left for mark in marks)
 
     lines: list[Line] = []
     previous = 0
@@ -51,11 +53,10 @@ def code_frame(source: SourceFile, marks: Sequence[Mark], gutter: int, width: in
         if previous and number > previous + 1:
             lines.append([(" " * gutter + " :", FRAME)])
         previous = number
-        here = by_line.get(number, [])
-        start = _view(source, here[0], room) if here else 0
-        lines.append(_source_row(source, number, start, gutter, room))
-        for mark in here:
-            lines += _mark_rows(source, mark, start, gutter, room)
+        view = views.get(number) or _view(source, number, None, room)
+        lines.append([(f"{number:>{gutter}} | ", FRAME), (view.shown(), "")])
+        for mark in by_line.get(number, []):
+            lines += _mark_rows(mark, view, gutter)
     return lines
 
 
@@ -69,42 +70,61 @@ def _shown_lines(source: SourceFile, marks: Sequence[Mark]) -> list[int]:
     return sorted(shown)
 
 
-def _view(source: SourceFile, mark: Mark, room: int) -> int:
-    """The cell at which a line's shown part begins, so that the mark is in it."""
-    text, offsets = expand(source.line_text(mark.line))
-    start, end = _cells_of(mark, offsets)
-    if width_of(text) <= room or end <= room - 1:
-        return 0
-    return max(0, min(start - room // 4, width_of(text) - room + 1))
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The part of a line that is shown: `room` cells from cell `start` of `text`, whose first character is character
+    `skipped` of the line and whose characters begin at the cells `offsets`."""
+
+    text: str
+    offsets: list[int]
+    skipped: int
+    start: int
+    room: int
+
+    @property
+    def is_cut_left(self) -> bool:
+        return self.start > 0 or self.skipped > 0
+
+    def cells_of(self, mark: Mark) -> tuple[int, int]:
+        """First and last-plus-one cell of a mark within the shown part, at least one cell."""
+        last = len(self.offsets) - 1
+        start = self.offsets[max(0, min(mark.column - 1 - self.skipped, last))]
+        end = self.offsets[max(0, min(mark.end_column - 1 - self.skipped, last))]
+        first = min(max(start - self.start, 0), self.room - 1)
+        return first, max(first + 1, min(end - self.start, self.room))
+
+    def shown(self) -> str:
+        right = self.offsets[-1] > self.start + self.room
+        text = window(self.text, self.start + self.is_cut_left, self.room - self.is_cut_left - right)
+        return (_ELLIPSIS * self.is_cut_left + text + _ELLIPSIS * right).rstrip()
 
 
-def _cells_of(mark: Mark, offsets: list[int]) -> tuple[int, int]:
-    last = len(offsets) - 1
-    start = offsets[min(mark.column - 1, last)]
-    return start, max(start + 1, offsets[min(mark.end_column - 1, last)])
+def _view(source: SourceFile, line: int, mark: Mark | None, room: int) -> _View:
+    """What is shown of a line so that the mark is in it.  Of a line of megabytes only its neighbourhood is expanded."""
+    whole = source.line_text(line)
+    column = mark.column if mark else 1
+    skipped = max(0, column - _LOOKED_AT) if len(whole) > 2 * _LOOKED_AT else 0
+    text, offsets = expand(whole[skipped : skipped + 2 * _LOOKED_AT])
+    view = _View(text, offsets, skipped, 0, room)
+    if mark is None or offsets[-1] <= room:
+        return view
+    start = offsets[max(0, min(mark.column - 1 - skipped, len(offsets) - 1))]
+    end = max(start + 1, offsets[max(0, min(mark.end_column - 1 - skipped, len(offsets) - 1))])
+    if end <= room - 1 and not skipped:
+        return view
+    return replace(view, start=max(0, min(start - room // 4, offsets[-1] - room + 1)))
 
 
-def _source_row(source: SourceFile, number: int, start: int, gutter: int, room: int) -> Line:
-    text, _ = expand(source.line_text(number))
-    cut_left, cut_right = start > 0, width_of(text) > start + room
-    shown = window(text, start + cut_left, room - cut_left - cut_right)
-    shown = _ELLIPSIS * cut_left + shown + _ELLIPSIS * cut_right
-    return [(f"{number:>{gutter}} | ", FRAME), (shown.rstrip(), "")]
-
-
-def _mark_rows(source: SourceFile, mark: Mark, view: int, gutter: int, room: int) -> list[Line]:
+def _mark_rows(mark: Mark, view: _View, gutter: int) -> list[Line]:
     """The marks with their label beside them, or below them where it would not fit."""
-    _, offsets = expand(source.line_text(mark.line))
-    start, end = _cells_of(mark, offsets)
-    first = min(max(start - view, 0), room - 1)
-    last = max(first + 1, min(end - view, room))
+    first, last = view.cells_of(mark)
     border = (" " * gutter + " | ", FRAME)
     label, style = one_line(mark.label), FAINT if mark.primary else mark.style
     row: Line = [border, (" " * first + mark.sign * (last - first), mark.style)]
     if not label:
         return [row]
-    if last + 1 + width_of(label) <= room:
+    if last + 1 + width_of(label) <= view.room:
         return [[*row, (" " + label, style)]]
-    indent = min(first, room // 2)
-    wrapped = textwrap.wrap(label, room - indent, break_on_hyphens=False)
+    indent = min(first, view.room // 2)
+    wrapped = textwrap.wrap(label, view.room - indent, break_on_hyphens=False)
     return [row, *([border, (" " * indent + text, style)] for text in wrapped)]
