@@ -32,6 +32,8 @@ Operations (`Value.op`):
 | `carry` | init, next | `loop` | loop-carried variable; `next` is appended when the loop body is done |
 | `join` | then, else | `condition` | merge after a branch |
 | `pointer` | | | address; see `Value.pointer` |
+| `program_id num_programs` | | `dim` (None when not a constant) | place in the grid |
+| `index` | bounds | `loop` | the variable of a counted loop |
 | `tuple` | items | | |
 """
 
