@@ -26,7 +26,7 @@ def test_the_pages_of_the_built_in_rules_are_up_to_date() -> None:
     written = {path.name: path.read_text("utf-8") for path in sorted(PAGES.glob("*.md"))}
     wanted = rule_pages(RULES)
     stale = sorted(name for name in written.keys() | wanted.keys() if written.get(name) != wanted.get(name))
-    assert stale == [], "run `make rule-docs`"
+    assert stale == [], "run `make rule-docs`, which is `python -m kernlint.report.documentation docs/rules`"
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
