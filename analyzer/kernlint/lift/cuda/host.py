@@ -1,17 +1,87 @@
-"""Host functions of a CUDA text and the launches in them."""
+"""Host functions of a CUDA text, the launches in them, and the binding of launches to kernels of the same text."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable
 
 from kernlint.ir.host import HostFunction, Launch
 from kernlint.ir.kernel import Kernel
-from kernlint.lift.cuda.unit import TranslationUnit
+from kernlint.lift.cuda.host_bind import bind
+from kernlint.lift.cuda.host_walk import Walker
+from kernlint.lift.cuda.unit import FunctionDefinition, TranslationUnit
+
+_LAUNCH = re.compile(rb"<<<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel")
+_WORD = re.compile(rb"\b[A-Za-z_]\w*(?=\s*\()")
+_TEST = re.compile(r"^(?:test|Test|bench|main$)|_test$|Test$")
 
 
 def host_functions(unit: TranslationUnit) -> list[HostFunction]:
-    return []
+    """Every host function defined in the text that launches something, with its launches, in order."""
+    launching_macros = frozenset(
+        name.encode() for name, macro in unit.macros.macros.items() if _LAUNCH.search(macro.body.encode())
+    )
+    launchers = _launching_helpers(unit)
+    found = []
+    for function in unit.own:
+        if not function.is_host or not _may_launch(function, launching_macros, launchers):
+            continue
+        record = HostFunction(
+            name=function.name,
+            span=function.span,
+            body_span=function.body_span,
+            parameters=tuple(parameter.name for parameter in function.parameters),
+            class_name=function.class_name,
+            is_test=_TEST.search(function.name) is not None,
+        )
+        walker = Walker(unit, function, record)
+        walker.run()
+        record.launches = sorted(walker.launches, key=lambda launch: (launch.span, launch.kernel_name))
+        if record.launches:
+            found.append(record)
+    return found
+
+
+def _launching_helpers(unit: TranslationUnit) -> frozenset[bytes]:
+    """Functions that launch a kernel they are given: their callers are where the launch can be understood."""
+    return frozenset(
+        name.encode()
+        for name, functions in unit.functions.items()
+        for function in functions
+        if function.is_host and _LAUNCH.search(_body(function))
+    )
+
+
+def _body(function: FunctionDefinition) -> bytes:
+    return function.unit.data[function.body.start_byte : function.body.end_byte]
+
+
+def _may_launch(function: FunctionDefinition, macros: frozenset[bytes], helpers: frozenset[bytes]) -> bool:
+    body = _body(function)
+    if _LAUNCH.search(body):
+        return True
+    if not macros and not helpers:
+        return False
+    return any(word in macros or word in helpers for word in _WORD.findall(body))
 
 
 def bind_all(launches: Iterable[Launch], kernels: Iterable[Kernel]) -> None:
-    pass
+    """Bind each launch to the kernel of its name, when one accepts its arguments, and list it there."""
+    by_name: dict[str, list[Kernel]] = defaultdict(list)
+    for kernel in kernels:
+        by_name[kernel.name].append(kernel)
+    for launch in launches:
+        candidates = by_name.get(launch.kernel_name, [])
+        fitting = [kernel for kernel in candidates if _accepts(kernel, launch)]
+        chosen = fitting[0] if fitting else (candidates[0] if len(candidates) == 1 else None)
+        if chosen is not None:
+            bind(launch, chosen)
+
+
+def _accepts(kernel: Kernel, launch: Launch) -> bool:
+    """Whether the number of arguments fits (overloads)."""
+    if not launch.positional:
+        return True
+    wanted = [param for param in kernel.params if param.position >= 0]
+    return len(launch.positional) == len(wanted)
