@@ -110,9 +110,11 @@ def same_value(a: Value, b: Value) -> bool:
 _MAGNITUDES = ("abs", "amax", "absmax", "scale", "norm", "len", "count", "size", "prob", "exp", "weight_sq", "dist")
 
 
-def magnitude_by_name(*values: Value) -> bool:
+def magnitude_by_name(*values: Value | None) -> bool:
     """Whether a name suggests what cannot be negative: lengths, counts, norms, scales, probabilities."""
     for value in values:
+        if value is None:
+            continue
         while value.op in ("cast", "broadcast", "expand") and value.args:
             value = value.args[0]
         access = value.access
