@@ -1,0 +1,113 @@
+"""Methods of classes that are not here, understood by what such methods are called everywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernlint.ir.kernel import AccessKind, BarrierKind
+from kernlint.ir.value import Value
+from kernlint.lift.cuda.builtins import ATOMIC_METHODS, BLOCK_COLLECTIVES
+from kernlint.lift.cuda.device_machine import Machine, Object, TypedValue, pointee
+from kernlint.lift.cuda.device_objects import elements_of, elements_pointer
+from kernlint.lift.cuda.device_sync import atomic
+from kernlint.lift.cuda.evaluate_inline import Argument
+from kernlint.lift.cuda.memory import access, load_from, store_to
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_WAITS = frozenset({"wait", "consumer_wait", "arrive_and_wait", "try_wait", "wait_prior", "wait_barrier"})
+_COMMITS = frozenset({"producer_commit", "commit", "arrive", "arrive_and_expect_tx", "arrive_tx"})
+_NOTHING = frozenset({"producer_acquire", "consumer_release", "init", "fill", "clear", "advance"})
+_POINTERS = frozenset({"data", "data_ptr", "get", "begin", "ptr", "raw", "mutable_data_ptr"})
+
+
+def unknown_method(
+    m: Machine, receiver: Value, obj: Object | None, name: str, given: list[Argument], node: Node, where: Node
+) -> Value:
+    """The result of `receiver.name(...)` for a class without a definition in sight."""
+    values = tuple(argument.value for argument in given)
+    if name in ATOMIC_METHODS and obj is not None and obj.role == "atomic":
+        return _atomic_method(m, obj, name, values, node)
+    if name in BLOCK_COLLECTIVES and where.type == "call_expression":
+        return _collective(m, name, values, node)
+    if name in ("load", "cast_load", "load_cast") and obj is not None and values and values[0].pointer is not None:
+        return _vector_load(m, obj, values[0], node)
+    if name in ("store", "cast_store") and obj is not None and values and values[0].pointer is not None:
+        return _vector_store(m, obj, values[0], node)
+    if name in _POINTERS and not values and obj is not None and receiver.pointer is None:
+        return elements_pointer(m, obj, node)
+    if name in _POINTERS and not values and receiver.pointer is not None:
+        return receiver
+    if name in _WAITS:
+        m.barrier(BarrierKind.WAIT, node, name)
+        return _void(m, name, values, node)
+    if name in _COMMITS:
+        m.barrier(BarrierKind.COMMIT, node, name)
+        return _void(m, name, values, node)
+    if name in _NOTHING:
+        return _void(m, name, values, node)
+    if obj is not None and obj.symbolic:
+        if not values:
+            return m.symbol(f"{obj.path}.{name}()")
+    m.reason("method of an unknown class")
+    for value in values:
+        if isinstance(value, TypedValue) and value.place is not None and value.place.key:
+            m.write(value.place.key, m.opaque("passed to an unknown method", node, value.place.ctype.element, count=False))
+    args = (receiver, *values)
+    return m.value("call", args, None, node, m.opaque_expr(f"result of {name}"), None, {"name": name, "unknown": True})
+
+
+def _void(m: Machine, name: str, values: tuple[Value, ...], node: Node) -> Value:
+    return m.value("call", values, None, node, m.opaque_expr(name), None, {"name": name})
+
+
+def _collective(m: Machine, name: str, values: tuple[Value, ...], node: Node) -> Value:
+    """A CUB-style block collective: synchronises the block and combines across it."""
+    m.barrier(BarrierKind.BLOCK, node, f"collective.{name}")
+    op = {"Sum": "sum", "Max": "max", "Min": "min", "InclusiveSum": "sum", "ExclusiveSum": "sum"}.get(name, "custom")
+    dtype = values[0].dtype if values else None
+    for value in values[1:]:
+        if isinstance(value, TypedValue) and value.place is not None and value.place.key:
+            m.write(value.place.key, m.opaque("result of a collective", node, value.place.ctype.element, count=False))
+    expr = None if dtype is not None and dtype.is_float else m.opaque_expr(f"result of {name}")
+    kind = "scan" if "Scan" in name or name in ("InclusiveSum", "ExclusiveSum") else "reduce"
+    return m.value(kind, values[:1], dtype, node, expr, None, {"op": op, "dim": None})
+
+
+def _vector_load(m: Machine, obj: Object, address: Value, node: Node) -> Value:
+    """`vec.load(p)`: one wide read of memory into a register array."""
+    buffer = elements_of(m, obj, node)
+    attrs: dict[str, object] = {}
+    width = 1
+    if buffer.extents:
+        extent = buffer.extents[0]
+        attrs["width"] = extent
+        width = extent.constant or 1
+    ctype = pointee(address)
+    value = load_from(m, address, ctype, node, width=width, attrs=attrs)
+    if buffer.dtype is None:
+        buffer.dtype = value.dtype
+    made = m.typed("pointer", (), node, pointer=elements_pointer(m, obj, node).pointer, ctype=ctype)
+    access(m, AccessKind.STORE, made, node, element=buffer.dtype, value=value, width=width, attrs=dict(attrs))
+    return value
+
+
+def _vector_store(m: Machine, obj: Object, address: Value, node: Node) -> Value:
+    buffer = elements_of(m, obj, node)
+    attrs: dict[str, object] = {}
+    width = 1
+    if buffer.extents:
+        attrs["width"] = buffer.extents[0]
+        width = buffer.extents[0].constant or 1
+    source = elements_pointer(m, obj, node)
+    value = load_from(m, source, pointee(source), node, width=width, attrs=dict(attrs))
+    store_to(m, address, pointee(address), value, node, width=width, attrs=attrs)
+    return value
+
+
+def _atomic_method(m: Machine, obj: Object, name: str, values: tuple[Value, ...], node: Node) -> Value:
+    address = obj.extra[0] if obj.extra else obj.address
+    if address is None:
+        return m.opaque("atomic reference", node)
+    return atomic(m, ATOMIC_METHODS[name], address, values[0] if values else None, node, scope=obj.path, name=name)

@@ -1,0 +1,177 @@
+"""Class objects: the fields of parameters, of locals, of shared storage, and elements of array-like objects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kernlint.ir.expr import ZERO, const
+from kernlint.ir.types import Space
+from kernlint.ir.value import Buffer, Pointer, Value
+from kernlint.lift.cuda.device_machine import Machine, Object, Place, TypedValue, Variable
+from kernlint.lift.cuda.device_resolve import resolve_type, struct_scope, within
+from kernlint.lift.cuda.device_types import UNKNOWN, CType, integer_literal, named_element
+from kernlint.lift.cuda.unit import Field
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_ARRAY_METHODS = frozenset({"data", "begin", "get", "raw", "ptr"})
+
+
+def find_field(obj: Object, name: str) -> Field | None:
+    struct = obj.ctype.struct
+    if struct is None:
+        return None
+    return next((item for item in struct.fields if item.name == name), None)
+
+
+def field_type(m: Machine, obj: Object, item: Field) -> CType:
+    """The declared type of a field, with array extents."""
+    struct = obj.ctype.struct
+    assert struct is not None
+    scope = struct_scope(m, obj.ctype)
+    with within(m, struct.unit, scope):
+        base = resolve_type(m, item.type_text, scope)
+        extents = tuple(m.expr_of(m.eval(size)) if size is not None else ZERO for size in item.array_sizes)
+    return replace(base, depth=base.depth + item.pointer_depth, extents=(*extents, *base.extents), const=item.const)
+
+
+def field_place(m: Machine, obj: Object, name: str) -> Place | None:
+    """Where field `name` of `obj` is; None when the struct is known and has no such field."""
+    item = find_field(obj, name)
+    if item is None and obj.ctype.struct is not None and not obj.symbolic:
+        struct = obj.ctype.struct
+        if not struct.bases and name not in obj.written:
+            return None
+    ctype = field_type(m, obj, item) if item is not None else UNKNOWN
+    if ctype.extents:
+        return Place(ctype, name=name, address=_array_field(m, obj, name, ctype))
+    memory = obj.address
+    if memory is not None:
+        return Place(ctype, name=name, address=_field_address(m, obj, memory, name, ctype))
+    key = f"{obj.vid}.{name}"
+    if m.read(key) is None:
+        initial = _initial(m, obj, name, ctype, item)
+        if initial is not None:
+            m.layers[0][key] = initial
+    obj.written.add(name)
+    return Place(ctype, key, name=name)
+
+
+def _initial(m: Machine, obj: Object, name: str, ctype: CType, item: Field | None) -> Value | None:
+    """What a field holds before it is written in the kernel."""
+    if obj.base is not None:
+        return read_field(m, obj.base, name)
+    if obj.symbolic:
+        made = m.symbol(f"{obj.path}.{name}", ctype)
+        return made
+    if item is not None and item.default is not None and obj.ctype.struct is not None:
+        with within(m, obj.ctype.struct.unit, struct_scope(m, obj.ctype)):
+            return m.eval(item.default)
+    if ctype.is_object:
+        return m.typed("opaque", (), None, ctype=ctype, obj=m.new_object(ctype, f"{obj.path}.{name}"))
+    return None
+
+
+def read_field(m: Machine, obj: Object, name: str) -> Value | None:
+    place = field_place(m, obj, name)
+    if place is None:
+        return None
+    if place.key:
+        return m.read(place.key)
+    return place.address
+
+
+def _memory_space(value: Value) -> Space:
+    pointer = value.pointer
+    return pointer.buffer.space if pointer is not None and pointer.buffer is not None else Space.UNKNOWN
+
+
+def _array_field(m: Machine, obj: Object, name: str, ctype: CType) -> Value:
+    """An array member: a buffer of its own."""
+    key = f"{obj.path}.{name}" if obj.path else name
+    cached = f"array {obj.vid if obj.address is None else obj.path}.{name}"
+    known = m.symbols.get(cached)
+    if known is not None:
+        return known
+    if obj.address is not None:
+        space = _memory_space(obj.address)
+    else:
+        space = Space.CONSTANT if obj.symbolic else Space.LOCAL
+    made_buffer = m.buffer(key, space, replace(ctype, extents=()), None, obj.symbolic)
+    made_buffer.extents = ctype.extents
+    made = m.typed("pointer", (), None, pointer=Pointer(made_buffer, ZERO, made_buffer.dtype), ctype=ctype)
+    m.symbols[cached] = made
+    return made
+
+
+def _field_address(m: Machine, obj: Object, memory: Value, name: str, ctype: CType) -> Value:
+    """A member of an object in memory: a buffer named after it, indexed like the object."""
+    pointer = memory.pointer
+    holder = pointer.buffer.name if pointer is not None and pointer.buffer is not None else obj.path
+    cached = f"field {holder}.{name}"
+    known = m.symbols.get(cached)
+    if known is None or known.pointer is None or known.pointer.buffer is None:
+        made_buffer = m.buffer(f"{holder}.{name}", _memory_space(memory), ctype, None)
+        known = m.typed("pointer", (), None, pointer=Pointer(made_buffer, ZERO, made_buffer.dtype), ctype=ctype)
+        m.symbols[cached] = known
+    base = known.pointer
+    assert base is not None
+    if pointer is None or not pointer.offset.terms:
+        return known
+    return m.typed("pointer", (memory,), None, pointer=replace(base, offset=pointer.offset), ctype=ctype)
+
+
+def elements_of(m: Machine, obj: Object, node: Node | None = None) -> Buffer:
+    """The register array behind an array-like object (`vec_t<float, 8>`, a fragment)."""
+    if obj.buffer is None:
+        dtype, extents = None, []
+        for text in obj.ctype.arguments:
+            literal = integer_literal(text) if text[:1].isdigit() else None
+            bound = m.scope.lookup(text)
+            if literal is not None:
+                extents.append(const(literal[0]))
+            elif isinstance(bound, Variable):
+                held = m.read(bound.key)
+                if held is not None and held.expr is not None:
+                    extents.append(held.expr)
+            elif dtype is None:
+                found = bound if isinstance(bound, CType) else None
+                dtype = found.element if found is not None else named_element(text)
+        space = _memory_space(obj.address) if obj.address is not None else Space.LOCAL
+        ctype = CType("", dtype)
+        obj.buffer = m.buffer(obj.path or "object", space, ctype, node)
+        obj.buffer.extents = tuple(extents[:1]) or None
+    return obj.buffer
+
+
+def elements_pointer(m: Machine, obj: Object, node: Node | None = None) -> TypedValue:
+    """A pointer to the first element of an array-like object."""
+    buffer = elements_of(m, obj, node)
+    ctype = CType(obj.ctype.arguments[0] if obj.ctype.arguments else "", buffer.dtype)
+    offset = ZERO
+    if obj.symbolic or obj.address is not None:
+        pointer = obj.address.pointer if obj.address is not None else None
+        offset = pointer.offset if pointer is not None else ZERO
+    return m.typed("pointer", (), node, pointer=Pointer(buffer, offset, buffer.dtype), ctype=ctype)
+
+
+def element_place(m: Machine, obj: Object, index: Value, node: Node) -> Place:
+    """`object[index]`."""
+    from kernlint.lift.cuda.device_ops import offset_pointer
+
+    pointer = elements_pointer(m, obj, node)
+    address = offset_pointer(m, pointer, index, node)
+    address.pointer = replace(address.pointer, indices=(m.expr_of(index),)) if address.pointer else None
+    return Place(pointer.ctype or UNKNOWN, address=address)
+
+
+def copied(m: Machine, value: Value, name: str) -> Value:
+    """A copy of an object value, so that later writes to its fields leave the original alone."""
+    obj = value.obj if isinstance(value, TypedValue) else None
+    if obj is None or value.pointer is not None or obj.function is not None or obj.role:
+        return value
+    m.vids += 1
+    twin = Object(obj.ctype, obj.path if obj.symbolic else name, m.vids, obj.symbolic, obj, obj.address, obj.buffer)
+    return m.typed(value.op, value.args, None, ctype=obj.ctype, obj=twin, dtype=value.dtype, expr=value.expr)

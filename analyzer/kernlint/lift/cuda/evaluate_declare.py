@@ -1,0 +1,421 @@
+"""Declarations: scalars, pointers, arrays in every space, objects, references, structured bindings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kernlint.ir.expr import ZERO, Expr, const
+from kernlint.ir.types import INT32, ElementType, Space
+from kernlint.ir.value import Pointer, Value
+from kernlint.lift.cuda import memory
+from kernlint.lift.cuda.declarators import Declared, declared, type_text_of
+from kernlint.lift.cuda.device_machine import Left, Machine, Place, TypedValue, Variable, object_of, pointee
+from kernlint.lift.cuda.device_objects import copied, elements_of, field_place
+from kernlint.lift.cuda.device_ops import convert
+from kernlint.lift.cuda.device_resolve import extent, resolve_type
+from kernlint.lift.cuda.device_types import CType, integer_literal
+from kernlint.lift.cuda.evaluate_inline import Argument, arguments_of, inline_function
+from kernlint.lift.cuda.unit import FileArray
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SPACES = {"device": Space.GLOBAL, "constant": Space.CONSTANT, "shared": Space.SHARED, "managed": Space.GLOBAL}
+MAX_ELEMENTS = 256
+
+
+def declaration(m: Machine, node: Node) -> Left | None:
+    words = {m.text(child) for child in node.children if child.type in ("type_qualifier", "storage_class_specifier")}
+    recorded = m.unit.recorded_in(node.start_byte, node.end_byte) if m.unit.use_span is None else []
+    words |= {record.name for record in recorded}
+    type_node = node.child_by_field_name("type")
+    if type_node is not None and type_node.child_by_field_name("body") is not None:
+        local_type(m, type_node)
+    base = _declared_type(m, node, type_node)
+    is_shared = "__shared__" in words
+    names = declared(m.unit, node)
+    if not names:
+        _structured_binding(m, node, base)
+        return None
+    for item in names:
+        ctype = replace(base, depth=base.depth + item.pointer_depth, const=base.const or "const" in words)
+        if item.is_function:
+            _constructed(m, node, item, ctype)
+        elif is_shared:
+            _shared(m, item, ctype, "extern" in words, _alignment(words, recorded), item.node)
+        elif "__constant__" in words or ("static" in words and "__device__" in words):
+            _local_array(m, item, ctype, Space.CONSTANT)
+        elif item.array_sizes and not item.is_reference:
+            _local_array(m, item, ctype, Space.LOCAL)
+        else:
+            _variable(m, item, ctype)
+    return None
+
+
+def _declared_type(m: Machine, node: Node, type_node: Node | None) -> CType:
+    text = type_text_of(m.unit, node)
+    if text:
+        return resolve_type(m, text)
+    if type_node is not None and type_node.child_by_field_name("body") is not None:
+        bound = m.scope.lookup(f"struct@{type_node.start_byte}")
+        if isinstance(bound, CType):
+            return bound
+    return CType("")
+
+
+def _alignment(words: set[str], recorded: list[object]) -> int | None:
+    for word in sorted(words):
+        if word.startswith("alignas"):
+            literal = integer_literal(word[word.find("(") + 1 : word.rfind(")")].strip() or "x")
+            if literal is not None:
+                return literal[0]
+    for record in recorded:
+        arguments = getattr(record, "arguments", ())
+        literal = integer_literal(arguments[0]) if arguments else None
+        if literal is not None:
+            return literal[0]
+    return None
+
+
+def _extents(m: Machine, item: Declared) -> tuple[Expr, ...]:
+    return tuple(extent(m, size) or ZERO for size in item.array_sizes)
+
+
+def _shared(m: Machine, item: Declared, ctype: CType, is_extern: bool, alignment: int | None, node: Node) -> None:
+    extents = _extents(m, item)
+    known = m.symbols.get(f"shared {item.node.start_byte} {m.unit.path} {item.name}")
+    if is_extern:
+        known = known or m.symbols.get("extern shared")
+    variable = m.new_variable(item.name, replace(ctype, extents=extents[:] if extents and not is_extern else ()))
+    if known is not None and known.pointer is not None:
+        variable.buffer = known.pointer.buffer
+        if is_extern and variable.buffer is not None and variable.buffer.dtype != ctype.element:
+            pointer = Pointer(variable.buffer, ZERO, None if ctype.depth else ctype.element)
+            variable.buffer = None
+            m.layers[0][variable.key] = m.typed("pointer", (), node, pointer=pointer, ctype=ctype)
+        return
+    made = m.buffer(item.name, Space.SHARED, ctype, item.node)
+    made.alignment = alignment
+    if is_extern:
+        made.dynamic = True
+    else:
+        made.extents = extents or (const(1),)
+        if ctype.is_object and not extents:
+            made.extents = None
+    handle = m.typed("pointer", (), node, pointer=Pointer(made, ZERO, made.dtype), ctype=variable.ctype)
+    m.symbols["extern shared" if is_extern else f"shared {item.node.start_byte} {m.unit.path} {item.name}"] = handle
+    if not extents:
+        variable.place = Place(ctype, address=handle, name=item.name)
+    variable.buffer = made if extents else None
+    if variable.place is None and variable.buffer is None:
+        variable.buffer = made
+
+
+def _local_array(m: Machine, item: Declared, ctype: CType, space: Space) -> None:
+    extents = list(_extents(m, item))
+    value_node = item.value
+    if value_node is not None and extents and item.array_sizes[0] is None:
+        extents[0] = const(sum(child.type != "comment" for child in value_node.named_children))
+    full = replace(ctype, extents=(*extents, *ctype.extents))
+    variable = m.new_variable(item.name, full)
+    made = m.buffer(item.name, space, replace(ctype, extents=()), item.node, ctype.const)
+    made.extents = full.extents
+    variable.buffer = made
+    m.write(f"[{made.name}]", TypedValue("tuple", items={}))
+    if value_node is not None and value_node.type in ("initializer_list", "argument_list"):
+        _fill(m, variable, value_node, full)
+
+
+def _fill(m: Machine, variable: Variable, node: Node, ctype: CType) -> None:
+    """Initialise an array from braces: what is not written is zero.  Recorded as contents and as stores."""
+    assert variable.buffer is not None
+    flat: list[Value] = []
+    pending: list[Node] = [node]
+    while pending and len(flat) < MAX_ELEMENTS:
+        current = pending.pop()
+        if current.type in ("initializer_list", "argument_list"):
+            pending.extend(reversed([child for child in current.named_children if child.type != "comment"]))
+        else:
+            flat.append(convert(m, m.eval(current), replace(ctype, extents=()), None, False))
+    items: dict[str, Value] = {}
+    pointer = Pointer(variable.buffer, ZERO, variable.buffer.dtype)
+    for index, value in enumerate(flat):
+        address = m.typed("pointer", (), None, pointer=replace(pointer, offset=const(index)), ctype=ctype)
+        items[const(index).key] = value
+        if variable.buffer.space is Space.LOCAL:
+            memory.store_to(m, address, replace(ctype, extents=()), value, node)
+    total = const(1)
+    for size in ctype.extents:
+        total = total * size
+    count = total.constant
+    if count is not None and len(flat) < count <= MAX_ELEMENTS and ctype.element is not None and ctype.element.lanes == 1:
+        zero = m.constant(0, ctype.element)
+        for index in range(len(flat), count):
+            items[const(index).key] = zero
+    if ctype.element is not None or not flat:
+        variable.buffer.volatile = variable.buffer.volatile
+    m.write(f"[{variable.buffer.name}]", TypedValue("tuple", items=items))
+    m.symbols.setdefault(f"initialised {variable.buffer.name}", m.constant(1, INT32))
+
+
+def _variable(m: Machine, item: Declared, ctype: CType) -> None:
+    value_node = item.value
+    if item.is_reference and value_node is not None:
+        _reference(m, item, value_node, ctype)
+        return
+    if value_node is None:
+        variable = m.new_variable(item.name, ctype)
+        if ctype.is_object and ctype.name != "auto":
+            made = construct(m, ctype, [], item.node, item.name)
+            m.write(variable.key, made)
+        return
+    if value_node.type in ("initializer_list", "argument_list"):
+        value = construct_from(m, ctype, value_node, item.name)
+    else:
+        value = m.eval(value_node)
+    if value_node.type == "lambda_expression":
+        pass
+    else:
+        value = convert(m, value, ctype, None, False)
+    value = copied(m, value, item.name)
+    obj = object_of(value)
+    inferred = ctype
+    if ctype.name == "auto" or ctype.name == "":
+        inferred = _inferred(value)
+    if obj is not None and not obj.path:
+        obj.path = item.name
+    variable = m.new_variable(item.name, inferred)
+    if not value.name and value.op not in ("const", "param"):
+        value.name = item.name
+    m.write(variable.key, value)
+
+
+def _inferred(value: Value) -> CType:
+    """The type `auto` stands for."""
+    obj = object_of(value)
+    if value.pointer is not None and value.dtype is None:
+        target = pointee(value)
+        return target if obj is not None and target.is_object and value.op == "param" else target.pointer()
+    if obj is not None:
+        return obj.ctype
+    if value.dtype is not None:
+        return CType(value.dtype.name, value.dtype)
+    return CType("auto")
+
+
+def _reference(m: Machine, item: Declared, value_node: Node, ctype: CType) -> None:
+    if value_node.type in ("initializer_list", "argument_list") and value_node.named_child_count == 1:
+        value_node = value_node.named_children[0]
+    place = memory.place_of(m, value_node)
+    variable = m.new_variable(item.name, ctype if ctype.name not in ("auto", "") else place.ctype)
+    if place.address is not None and place.ctype.extents:
+        m.write(variable.key, place.address)
+        return
+    if place.key or place.address is not None:
+        variable.place = place
+        return
+    value = m.eval(value_node)
+    m.write(variable.key, value)
+
+
+def _structured_binding(m: Machine, node: Node, base: CType) -> None:
+    for child in node.named_children:
+        if child.type != "init_declarator":
+            continue
+        declarator, value_node = child.child_by_field_name("declarator"), child.child_by_field_name("value")
+        if declarator is None or value_node is None or declarator.type != "structured_binding_declarator":
+            continue
+        value = m.eval(value_node)
+        for index, name in enumerate(declarator.named_children):
+            part = value.args[index] if value.op == "tuple" and index < len(value.args) else None
+            variable = m.new_variable(m.text(name), CType("auto"))
+            m.write(variable.key, part or m.opaque("structured binding", name))
+
+
+def _constructed(m: Machine, node: Node, item: Declared, ctype: CType) -> None:
+    """`T name(a, b);` that the grammar took for a function declaration."""
+    declarator = next((c for c in node.named_children if c.type == "function_declarator"), None)
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    texts = [m.text(child) for child in listed.named_children] if listed is not None else []
+    given: list[Argument] = []
+    for child in listed.named_children if listed is not None else ():
+        place = _parameter_place(m, child)
+        given.append(Argument(memory.load(m, place, child), place))
+    del texts
+    variable = m.new_variable(item.name, ctype)
+    m.write(variable.key, construct(m, ctype, given, item.node, item.name))
+
+
+def _parameter_place(m: Machine, node: Node) -> Place:
+    """`a[0]` or `x` parsed as a parameter declaration, read as the expression it is."""
+    type_node = node.child_by_field_name("type")
+    if type_node is None:
+        return Place(CType(""))
+    name = m.text(type_node)
+    found = m.scope.lookup(name)
+    declarator = node.child_by_field_name("declarator")
+    if not isinstance(found, Variable):
+        return Place(CType(""), name=name)
+    base = Place(found.ctype, found.key, name=name)
+    if declarator is not None and declarator.type == "abstract_array_declarator":
+        size = declarator.child_by_field_name("size")
+        if size is not None:
+            from kernlint.lift.cuda.evaluate_expr import variable_value
+
+            return memory.subscript(m, variable_value(m, found, type_node), m.eval(size), node)
+    return found.place or base
+
+
+def construct_from(m: Machine, ctype: CType, node: Node, name: str = "") -> Value:
+    """`T name{...}` or `T name(...)`."""
+    if node.type == "initializer_list" and ctype.struct is not None and not ctype.struct.methods.get(ctype.struct.name):
+        return braced(m, node, ctype, name)
+    return construct(m, ctype, arguments_of(m, node), node, name)
+
+
+def construct(m: Machine, ctype: CType, given: list[Argument], node: Node, name: str = "") -> Value:
+    """An object or scalar of type `ctype` made from arguments."""
+    values = [argument.value for argument in given]
+    element = ctype.element
+    if ctype.depth or (element is not None and element.lanes == 1):
+        if not values:
+            return m.constant(0, element, node) if element is not None and not ctype.depth else m.typed(
+                "const", (), node, pointer=Pointer(None, ZERO, None), attrs={"value": 0})
+        return convert(m, values[0], ctype, node, True)
+    if element is not None:
+        return _vector(m, element, values, node)
+    if ctype.struct is None and len(values) == 1 and ctype.name in ("auto", "", "T") or _is_value_type(m, ctype, values):
+        return convert(m, values[0], ctype, node, True)
+    if ctype.name.endswith("atomic_ref") and given:
+        return _atomic_reference(m, ctype, given, node)
+    if len(values) == 1 and object_of(values[0]) is not None and (object_of(values[0]) or values[0]).ctype.name == ctype.name:  # type: ignore[union-attr]
+        return copied(m, values[0], name)
+    made = m.new_object(ctype, name or ctype.name)
+    result = m.typed("opaque", tuple(values), node, ctype=ctype, obj=made, attrs={"why": "object"})
+    if ctype.struct is not None:
+        for method in ctype.struct.methods.get(ctype.struct.name, []):
+            if len(method.parameters) == len(given) and given:
+                inline_function(m, method, given, (), node, made)
+                break
+    return result
+
+
+def _is_value_type(m: Machine, ctype: CType, values: list[Value]) -> bool:
+    """A template type parameter used as a function: `T(0)`."""
+    return ctype.struct is None and not ctype.arguments and len(values) == 1 and "::" not in ctype.name and (
+        len(ctype.name) <= 2 or ctype.name.startswith(("DType", "T", "scalar", "IdType", "acc"))
+    )
+
+
+def _vector(m: Machine, element: ElementType, values: list[Value], node: Node) -> Value:
+    single = CType("", replace(element, lanes=1))
+    if len(values) == 1 and values[0].dtype == element:
+        return values[0]
+    if len(values) == element.lanes or element.name == "uint32":
+        parts = tuple(convert(m, value, single, None, False) for value in values)
+        return m.value("tuple", parts, element, node)
+    return m.value("cast" if values else "const", tuple(values), element, node, attrs={"explicit": True, "value": 0})
+
+
+def _atomic_reference(m: Machine, ctype: CType, given: list[Argument], node: Node) -> Value:
+    scope = "device"
+    for text in ctype.arguments:
+        for word in ("block", "system", "thread"):
+            if text.endswith(f"thread_scope_{word}"):
+                scope = word
+    made = m.new_object(ctype, scope)
+    made.role = "atomic"
+    place = given[0].place
+    address = place.address if place is not None and place.address is not None else given[0].value
+    if given[0].value.op == "load" and given[0].value.args:
+        address = given[0].value.args[0]
+    made.extra = (address,)
+    return m.typed("opaque", (address,), node, ctype=ctype, obj=made, attrs={"why": "atomic_ref"})
+
+
+def braced(m: Machine, node: Node, ctype: CType, name: str = "") -> Value:
+    """`{a, b}` as a value of type `ctype`."""
+    children = [child for child in node.named_children if child.type != "comment"]
+    if ctype.is_object and ctype.struct is not None:
+        made = m.new_object(ctype, name or ctype.name)
+        fields = [item for item in ctype.struct.fields if not item.static]
+        position = 0
+        for child in children:
+            if child.type == "initializer_pair":
+                designator, value_node = child.child_by_field_name("designator"), child.child_by_field_name("value")
+                if designator is None or value_node is None:
+                    continue
+                field_name, child = m.text(designator).lstrip("."), value_node
+            elif position < len(fields):
+                field_name = fields[position].name
+                position += 1
+            else:
+                break
+            place = field_place(m, made, field_name)
+            value = braced(m, child, place.ctype if place else CType("")) if child.type == "initializer_list" else m.eval(child)
+            if place is not None and place.key:
+                m.write(place.key, convert(m, value, place.ctype, None, False))
+        return m.typed("opaque", (), node, ctype=ctype, obj=made, attrs={"why": "object"})
+    values = [m.eval(child) for child in children]
+    if ctype.is_scalar and ctype.element is not None:
+        if ctype.element.lanes > 1:
+            return _vector(m, ctype.element, values, node)
+        return convert(m, values[0], ctype, node, False) if values else m.constant(0, ctype.element, node)
+    if ctype.depth and len(values) == 1:
+        return convert(m, values[0], ctype, node, False)
+    if not values:
+        return m.constant(0, INT32, node) if not ctype.is_object else construct(m, ctype, [], node, name)
+    return m.value("tuple", tuple(values), None, node)
+
+
+def local_type(m: Machine, node: Node) -> None:
+    """A struct defined inside a function."""
+    from kernlint.lift.cuda.unit import Field, Struct
+
+    body, named = node.child_by_field_name("body"), node.child_by_field_name("name")
+    if body is None or node.type == "enum_specifier":
+        if body is not None:
+            _local_enum(m, body)
+        return
+    name = m.text(named) if named is not None else ""
+    fields: list[Field] = []
+    for child in body.named_children:
+        if child.type == "field_declaration":
+            for item in declared(m.unit, child):
+                if not item.is_function:
+                    fields.append(Field(item.name, type_text_of(m.unit, child), item.node, item.pointer_depth, item.array_sizes))
+    struct = Struct(name, node, m.unit, tuple(fields), is_union=node.type == "union_specifier")
+    m.scope.names[name or f"struct@{node.start_byte}"] = CType(name or "struct", None, 0, (), struct)
+    m.scope.types.clear()
+
+
+def _local_enum(m: Machine, body: Node) -> None:
+    current = const(-1)
+    for child in body.named_children:
+        name = child.child_by_field_name("name") if child.type == "enumerator" else None
+        if name is None:
+            continue
+        value = child.child_by_field_name("value")
+        current = m.expr_of(m.eval(value)) if value is not None else current + const(1)
+        variable = m.new_variable(m.text(name), CType("int", INT32))
+        m.write(variable.key, m.value("const", (), INT32, child, current, None, {"value": current.constant}))
+
+
+def file_variable(m: Machine, variable: FileArray) -> Value:
+    """A file-scope `__device__`, `__constant__` or `__shared__` variable, as the buffer it is (or its value)."""
+    key = f"file {variable.name}"
+    known = m.symbols.get(key)
+    base = resolve_type(m, variable.type_text)
+    if known is None:
+        extents = tuple(extent(m, size) or ZERO for size in variable.array_sizes)
+        ctype = replace(base, depth=base.depth + variable.pointer_depth, extents=extents)
+        space = _SPACES.get(variable.space, Space.GLOBAL)
+        made = m.buffer(variable.name, space, replace(ctype, extents=()), None, variable.const)
+        made.extents = extents or None
+        known = m.typed("pointer", (), None, pointer=Pointer(made, ZERO, made.dtype), ctype=ctype)
+        m.symbols[key] = known
+    return known
+
+
+__all__ = ["braced", "construct", "declaration", "elements_of", "file_variable", "local_type"]

@@ -1,0 +1,525 @@
+"""Expressions: one handler per node type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kernlint.ir.condition import Connective, negate
+from kernlint.ir.expr import ZERO, const
+from kernlint.ir.kernel import Frame
+from kernlint.ir.types import BOOL, FLOAT32, INT32, UINT64, TYPES
+from kernlint.ir.value import Pointer, Value
+from kernlint.lift.cuda import memory
+from kernlint.lift.cuda.builtins import CONSTANTS, GRID_NAMES
+from kernlint.lift.cuda.device_machine import Evaluator, Machine, Place, TypedValue, Variable, object_of, pointee
+from kernlint.lift.cuda.device_objects import copied, elements_pointer, field_place
+from kernlint.lift.cuda.device_ops import binary, convert, join, unary
+from kernlint.lift.cuda.device_resolve import constant_named, resolve_type, size_of
+from kernlint.lift.cuda.device_types import COMPONENTS, UNKNOWN, CType, float_literal, integer_literal
+from kernlint.lift.cuda.evaluate_inline import Lambda, macro_value
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def _missing(m: Machine, node: Node) -> Value:
+    return m.opaque("malformed expression", node)
+
+
+def _number(m: Machine, node: Node) -> Value:
+    text = m.text(node)
+    whole = integer_literal(text)
+    if whole is not None:
+        return m.value("const", (), whole[1], node, const(whole[0]), None, {"value": whole[0]})
+    real = float_literal(text)
+    if real is not None:
+        return m.value("const", (), real[1], node, None, None, {"value": real[0]})
+    return m.opaque("literal", node)
+
+
+def _truth(m: Machine, node: Node) -> Value:
+    return m.constant(node.type == "true", BOOL, node)
+
+
+def _null(m: Machine, node: Node) -> Value:
+    return m.typed("const", (), node, pointer=Pointer(None, ZERO, None), attrs={"value": 0})
+
+
+def _character(m: Machine, node: Node) -> Value:
+    text = m.text(node).strip("'")
+    code = ord(text) if len(text) == 1 else None
+    return m.constant(code, TYPES["int8"], node) if code is not None else m.opaque("literal", node, TYPES["int8"])
+
+
+def _string(m: Machine, node: Node) -> Value:
+    return m.value("const", (), None, node, None, None, {"value": m.text(node)})
+
+
+def identifier(m: Machine, node: Node) -> Value:
+    name = m.text(node)
+    found = m.scope.lookup(name)
+    if isinstance(found, Variable):
+        return variable_value(m, found, node)
+    return global_name(m, name, node)
+
+
+def variable_value(m: Machine, found: Variable, node: Node) -> Value:
+    if found.place is not None:
+        return memory.load(m, found.place, node)
+    if found.buffer is not None:
+        pointer = Pointer(found.buffer, ZERO, found.buffer.dtype)
+        return m.typed("pointer", (), node, pointer=pointer, ctype=found.ctype)
+    held = m.read(found.key)
+    if held is not None:
+        return held
+    return memory.load(m, Place(found.ctype, found.key, name=found.name), node)
+
+
+def global_name(m: Machine, name: str, node: Node) -> Value:
+    """A name that is no local: a member of `*this`, a constant, a macro, a file-scope variable, or a symbol."""
+    receiver = m.scope.receiver()
+    if receiver is not None:
+        member = _member_of_receiver(m, receiver, name, node)
+        if member is not None:
+            return member
+    known = CONSTANTS.get(name)
+    if known is not None:
+        return m.constant(known[0], known[1], node)
+    constant = constant_named(m, name)
+    if constant is not None:
+        return constant
+    expanded = macro_value(m, name, None, node)
+    if expanded is not None:
+        return expanded
+    variable = m.home.variables.get(name)
+    if variable is not None:
+        from kernlint.lift.cuda.evaluate_declare import file_variable
+
+        handle = file_variable(m, variable)
+        return memory.load(m, Place(pointee(handle), address=handle, name=name), node)
+    if m.home.constants.get(name) and receiver is not None:
+        constant = constant_named(m, name, receiver.ctype.name)
+        if constant is not None:
+            return constant
+    return unknown_name(m, name, node)
+
+
+def unknown_name(m: Machine, name: str, node: Node) -> Value:
+    """A name from a header that is not here.  Constants by their spelling are symbols; anything else is unknown."""
+    words = name.lstrip("_")
+    looks_constant = words.isupper() or (len(words) > 1 and words[0] == "k" and words[1].isupper()) or "::" in name
+    if looks_constant:
+        if m.unit.use_span is None:
+            m.reason("name from a missing header")
+        return m.symbol(name)
+    if m.scope.lookup(name) is None and (name in m.home.structs or name in m.home.aliases):
+        return m.typed("opaque", (), node, ctype=resolve_type(m, name), attrs={"why": "type name"})
+    return m.opaque("unknown name", node)
+
+
+def _member_of_receiver(m: Machine, receiver: object, name: str, node: Node) -> Value | None:
+    from kernlint.lift.cuda.device_machine import Object
+    from kernlint.lift.cuda.device_objects import find_field
+
+    assert isinstance(receiver, Object)
+    struct = receiver.ctype.struct
+    if struct is None:
+        return None
+    if find_field(receiver, name) is not None:
+        place = field_place(m, receiver, name)
+        if place is not None:
+            item = find_field(receiver, name)
+            if item is not None and item.static and item.default is not None:
+                found = constant_named(m, name, struct.name)
+                if found is not None:
+                    return found
+            return memory.load(m, place, node)
+    if name in m.home.constants:
+        return constant_named(m, name, struct.name)
+    return None
+
+
+def _qualified(m: Machine, node: Node) -> Value:
+    text = "".join(m.text(node).split())
+    scope, _, name = text.rpartition("::")
+    if name in CONSTANTS and scope in ("", "std", "cuda::std"):
+        known = CONSTANTS[name]
+        return m.constant(known[0], known[1], node)
+    owner = scope.split("<")[0].rpartition("::")[2]
+    bound = m.scope.lookup(owner) if owner else None
+    if isinstance(bound, CType) and bound.struct is not None:
+        found = constant_named(m, name, bound.struct.name)
+        if found is not None:
+            return found
+    alias = m.home.aliases.get(owner)
+    if alias is not None and not isinstance(bound, CType):
+        ctype = resolve_type(m, owner)
+        if ctype.struct is not None:
+            owner = ctype.struct.name
+    if owner not in m.home.structs or "<" not in scope:
+        found = constant_named(m, name, owner) if owner else None
+        if found is None and owner not in m.home.structs:
+            found = constant_named(m, name) if scope == "" or owner.islower() else None
+        if found is not None:
+            return found
+    variable = m.home.variables.get(name)
+    if variable is not None and scope not in ("std",):
+        from kernlint.lift.cuda.evaluate_declare import file_variable
+
+        handle = file_variable(m, variable)
+        return memory.load(m, Place(pointee(handle), address=handle, name=name), node)
+    if isinstance(bound, CType) and bound.name:
+        text = f"{bound.name}::{name}"
+    return m.symbol(text)
+
+
+def _field(m: Machine, node: Node) -> Value:
+    argument = node.child_by_field_name("argument")
+    member = node.child_by_field_name("field")
+    if argument is None or member is None:
+        return _missing(m, node)
+    if argument.type == "identifier":
+        base_name = m.text(argument)
+        kind = GRID_NAMES.get(base_name)
+        if kind is not None:
+            lane = COMPONENTS.get(m.text(member))
+            if lane is not None and lane < 3:
+                return m.grid_value(kind, lane, node)
+        if base_name in m.home.structs and m.scope.lookup(base_name) is None:
+            found = constant_named(m, m.text(member), base_name)
+            if found is not None:
+                return found
+    name = m.text(member)
+    if argument.type == "call_expression" and name in COMPONENTS:
+        held = m.eval(argument)
+        lane = COMPONENTS[name]
+        grid = held.attrs.get("grid")
+        if isinstance(grid, str):
+            return m.grid_value(grid, min(lane, 2), node)
+        if held.dtype is not None and held.dtype.lanes > 1:
+            single = CType("", replace(held.dtype, lanes=1))
+            return memory.component(m, held, lane, Place(single, name=name), node)
+    if member.type == "dependent_name" or member.type == "template_method":
+        return m.opaque("dependent member", node)
+    return memory.load(m, memory.place_of(m, node), node)
+
+
+def _load_place(m: Machine, node: Node) -> Value:
+    return memory.load(m, memory.place_of(m, node), node)
+
+
+def _pointer_expression(m: Machine, node: Node) -> Value:
+    operator = node.child_by_field_name("operator")
+    argument = node.child_by_field_name("argument")
+    if argument is None:
+        return _missing(m, node)
+    if operator is not None and operator.type == "&":
+        return address_of(m, argument, node)
+    return memory.load(m, memory.place_of(m, node), node)
+
+
+def address_of(m: Machine, argument: Node, node: Node) -> Value:
+    """`&lvalue`."""
+    place = memory.place_of(m, argument)
+    if place.address is not None:
+        if place.ctype.extents and place.address.pointer is not None:
+            return m.typed(
+                "pointer",
+                (place.address,),
+                node,
+                pointer=place.address.pointer,
+                ctype=place.ctype,
+            )
+        return place.address
+    if place.key and place.component < 0:
+        held = m.read(place.key)
+        obj = object_of(held) if held is not None else None
+        pointer = Pointer(None, ZERO, None if place.ctype.depth else place.ctype.element)
+        return m.typed("pointer", (held,) if held is not None else (), node, pointer=pointer, ctype=place.ctype,
+                       obj=obj, place=place)
+    if place.key:
+        return m.typed("pointer", (), node, pointer=Pointer(None, ZERO, place.ctype.element), ctype=place.ctype, place=place)
+    held = m.eval(argument)
+    if object_of(held) is not None:
+        return held
+    return m.opaque("address of something unknown", node)
+
+
+def _binary(m: Machine, node: Node) -> Value:
+    # long chains nest to the left: walk down the spine instead of recursing
+    spine: list[Node] = []
+    current: Node | None = node
+    while current is not None and current.type == "binary_expression":
+        operator = current.child_by_field_name("operator")
+        if operator is not None and operator.type in ("&&", "||", "and", "or") and spine:
+            break
+        spine.append(current)
+        if operator is not None and operator.type in ("&&", "||", "and", "or"):
+            break
+        current = current.child_by_field_name("left")
+    last = spine[-1]
+    operator = last.child_by_field_name("operator")
+    sign = operator.type if operator is not None else ""
+    if sign in ("&&", "||", "and", "or"):
+        result = _short_circuit(m, last, "&&" if sign in ("&&", "and") else "||")
+        spine.pop()
+    elif current is not None:
+        result = m.eval(current)
+    else:
+        return _missing(m, node)
+    for item in reversed(spine):
+        right_node = item.child_by_field_name("right")
+        operator = item.child_by_field_name("operator")
+        if right_node is None or operator is None:
+            return _missing(m, node)
+        result = apply_binary(m, operator.type, result, m.eval(right_node), item)
+    return result
+
+
+def apply_binary(m: Machine, sign: str, a: Value, b: Value, node: Node) -> Value:
+    for side in (a, b):
+        obj = object_of(side)
+        if obj is not None and obj.ctype.struct is not None and side.pointer is None:
+            from kernlint.lift.cuda.evaluate_inline import operator_call
+
+            made = operator_call(m, sign, a, b, node)
+            if made is not None:
+                return made
+            break
+    return binary(m, sign, a, b, node)
+
+
+def _short_circuit(m: Machine, node: Node, sign: str) -> Value:
+    left_node, right_node = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left_node is None or right_node is None:
+        return _missing(m, node)
+    left = m.eval(left_node)
+    held = m.cond_of(left)
+    m.push_frame(Frame(held if sign == "&&" else negate(held), value=left, span=left.span))
+    right = m.eval(right_node)
+    m.pop_frame()
+    return binary(m, sign, left, right, node)
+
+
+def _unary(m: Machine, node: Node) -> Value:
+    operator, argument = node.child_by_field_name("operator"), node.child_by_field_name("argument")
+    if operator is None or argument is None:
+        return _missing(m, node)
+    return unary(m, operator.type, m.eval(argument), node)
+
+
+def _parenthesized(m: Machine, node: Node) -> Value:
+    for child in node.named_children:
+        if child.type != "comment":
+            return m.eval(child)
+    return _missing(m, node)
+
+
+def _assignment(m: Machine, node: Node) -> Value:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    operator = node.child_by_field_name("operator")
+    if left is None or right is None:
+        return _missing(m, node)
+    sign = operator.type if operator is not None else "="
+    if sign == "=":
+        value = _initialiser(m, right, left)
+        place = memory.place_of(m, left)
+    else:
+        place = memory.place_of(m, left)
+        value = m.eval(right)
+        value = apply_binary(m, sign[:-1], memory.load(m, place, left), value, node)
+    value = convert(m, value, place.ctype, None, False)
+    if object_of(value) is not None:
+        value = copied(m, value, place.name)
+    memory.store(m, place, value, node)
+    return value
+
+
+def _initialiser(m: Machine, right: Node, left: Node) -> Value:
+    if right.type == "initializer_list":
+        from kernlint.lift.cuda.evaluate_declare import braced
+
+        return braced(m, right, memory.place_of(m, left).ctype)
+    return m.eval(right)
+
+
+def _update(m: Machine, node: Node) -> Value:
+    argument = node.child_by_field_name("argument")
+    operator = node.child_by_field_name("operator")
+    if argument is None or operator is None:
+        return _missing(m, node)
+    place = memory.place_of(m, argument)
+    before = memory.load(m, place, argument)
+    one = m.constant(1, INT32)
+    after = convert(m, binary(m, operator.type[0], before, one, node), place.ctype, None, False)
+    memory.store(m, place, after, node)
+    is_prefix = operator.start_byte < argument.start_byte
+    return after if is_prefix else before
+
+
+def _conditional(m: Machine, node: Node) -> Value:
+    test_node = node.child_by_field_name("condition")
+    then_node, else_node = node.child_by_field_name("consequence"), node.child_by_field_name("alternative")
+    if test_node is None or then_node is None or else_node is None:
+        return _missing(m, node)
+    test = m.eval(test_node)
+    cond = m.cond_of(test)
+    if cond.op is Connective.TRUE:
+        return m.eval(then_node)
+    if cond.op is Connective.FALSE:
+        return m.eval(else_node)
+    m.push_frame(Frame(cond, value=test, span=test.span))
+    then = m.eval(then_node)
+    m.pop_frame()
+    m.push_frame(Frame(negate(cond), arm=False, value=test, span=test.span))
+    other = m.eval(else_node)
+    m.pop_frame()
+    made = join(m, cond, then, other, test, "where")
+    made.span = m.span(node)
+    return made
+
+
+def _cast(m: Machine, node: Node) -> Value:
+    type_node, value_node = node.child_by_field_name("type"), node.child_by_field_name("value")
+    if type_node is None or value_node is None:
+        return _missing(m, node)
+    value = m.eval(value_node)
+    return cast_value(m, value, resolve_type(m, m.text(type_node)), node)
+
+
+def cast_value(m: Machine, value: Value, to: CType, node: Node, reinterpret: bool = False) -> Value:
+    """An explicit cast; an object cast to a pointer is the pointer it holds."""
+    if to.depth and object_of(value) is not None and value.pointer is None:
+        obj = object_of(value)
+        assert obj is not None
+        value = elements_pointer(m, obj, node)
+    return convert(m, value, to, node, True)
+
+
+def _comma(m: Machine, node: Node) -> Value:
+    result: Value | None = None
+    current: Node | None = node
+    while current is not None and current.type == "comma_expression":
+        left, right = current.child_by_field_name("left"), current.child_by_field_name("right")
+        if left is not None:
+            result = m.eval(left)
+        current = right
+    return m.eval(current) if current is not None else (result or _missing(m, node))
+
+
+def _sizeof(m: Machine, node: Node) -> Value:
+    type_node = node.child_by_field_name("type")
+    value_node = node.child_by_field_name("value")
+    ctype: CType | None = None
+    if type_node is not None:
+        ctype = resolve_type(m, m.text(type_node))
+    elif value_node is not None:
+        inner = value_node.named_child(0) if value_node.type == "parenthesized_expression" else value_node
+        if inner is None:
+            return _missing(m, node)
+        name = m.text(inner)
+        found = m.scope.lookup(name) if inner.type == "identifier" else None
+        if isinstance(found, Variable):
+            ctype = found.ctype
+        elif inner.type in ("identifier", "qualified_identifier", "template_function"):
+            ctype = resolve_type(m, name)
+        else:
+            place = memory.place_of(m, inner)
+            ctype = place.ctype
+    size = size_of(m, ctype) if ctype is not None else m.opaque_expr("sizeof")
+    value = m.value("const" if size.constant is not None else "param", (), UINT64, node, size)
+    value.attrs["value" if size.constant is not None else "name"] = size.constant if size.constant is not None else repr(size)
+    return value
+
+
+def _lambda(m: Machine, node: Node) -> Value:
+    obj = m.new_object(CType("lambda"), "lambda")
+    obj.function = Lambda(node, m.unit, m.scope)
+    return m.typed("opaque", (), node, obj=obj, ctype=obj.ctype, attrs={"why": "lambda"})
+
+
+def _compound_literal(m: Machine, node: Node) -> Value:
+    type_node, value_node = node.child_by_field_name("type"), node.child_by_field_name("value")
+    if type_node is None or value_node is None:
+        return _missing(m, node)
+    from kernlint.lift.cuda.evaluate_declare import braced
+
+    return braced(m, value_node, resolve_type(m, m.text(type_node)))
+
+
+def _this(m: Machine, node: Node) -> Value:
+    receiver = m.scope.receiver()
+    if receiver is None:
+        return m.opaque("this", node)
+    return m.typed("param", (), node, obj=receiver, ctype=receiver.ctype)
+
+
+def _call(m: Machine, node: Node) -> Value:
+    from kernlint.lift.cuda.evaluate_calls import call
+
+    return call(m, node)
+
+
+def _assembly(m: Machine, node: Node) -> Value:
+    from kernlint.lift.cuda.device_asm import assembly
+
+    return assembly(m, node)
+
+
+def _braces(m: Machine, node: Node) -> Value:
+    from kernlint.lift.cuda.evaluate_declare import braced
+
+    return braced(m, node, UNKNOWN)
+
+
+def _template_value(m: Machine, node: Node) -> Value:
+    return m.symbol("".join(m.text(node).split()))
+
+
+def _fold(m: Machine, node: Node) -> Value:
+    for child in node.named_children:
+        m.eval(child)
+    return m.opaque("fold expression", node)
+
+
+EXPRESSIONS: dict[str, Evaluator] = {
+    "number_literal": _number,
+    "true": _truth,
+    "false": _truth,
+    "null": _null,
+    "nullptr": _null,
+    "char_literal": _character,
+    "string_literal": _string,
+    "concatenated_string": _string,
+    "raw_string_literal": _string,
+    "identifier": identifier,
+    "field_identifier": identifier,
+    "type_identifier": identifier,
+    "qualified_identifier": _qualified,
+    "field_expression": _field,
+    "subscript_expression": _load_place,
+    "pointer_expression": _pointer_expression,
+    "binary_expression": _binary,
+    "unary_expression": _unary,
+    "parenthesized_expression": _parenthesized,
+    "condition_clause": _parenthesized,
+    "assignment_expression": _assignment,
+    "update_expression": _update,
+    "conditional_expression": _conditional,
+    "cast_expression": _cast,
+    "comma_expression": _comma,
+    "sizeof_expression": _sizeof,
+    "alignof_expression": _sizeof,
+    "lambda_expression": _lambda,
+    "compound_literal_expression": _compound_literal,
+    "this": _this,
+    "call_expression": _call,
+    "gnu_asm_expression": _assembly,
+    "initializer_list": _braces,
+    "template_function": _template_value,
+    "dependent_identifier": _template_value,
+    "fold_expression": _fold,
+}
+
+__all__ = ["EXPRESSIONS", "FLOAT32", "TypedValue", "address_of", "apply_binary", "cast_value", "pointee", "variable_value"]
