@@ -29,8 +29,9 @@ from kernlint.lift.host.value import (
     given,
 )
 
-MAX_DEPTH = 4
-MAX_ENTERED_STATEMENTS = 60
+MAX_DEPTH = 3
+MAX_ENTERED_STATEMENTS = 40
+MAX_LAUNCHER_STATEMENTS = 200
 
 # Wrappers that return their first argument's meaning unchanged.
 _TRANSPARENT = frozenset({"int", "torch.library.wrap_triton", "torch._library.wrap_triton", "wrap_triton"})
@@ -284,7 +285,11 @@ def apply(
     variables = _bound_parameters(frame, target, args, keywords)
     if variables is None:
         return None
-    if not isinstance(function, ast.Lambda) and not is_simple(function, MAX_ENTERED_STATEMENTS):
+    recorder = frame.recorder
+    if isinstance(function, ast.Lambda) or recorder is None or not recorder.enters(target.scope, function):
+        recorder = None
+    limit = MAX_ENTERED_STATEMENTS if recorder is None else MAX_LAUNCHER_STATEMENTS
+    if not isinstance(function, ast.Lambda) and not is_simple(function, limit):
         return None
     state = frame.state.copy()
     if target.local:
@@ -295,6 +300,14 @@ def apply(
     inner = Frame(target.scope, state, frame.budget, depth=frame.depth + 1, nesting=frame.nesting)
     inner.prefix = frame.prefix if target.local else f"{frame.prefix}{place}/"
     inner.versions = dict(frame.versions) if target.local else {}
+    inner.guarded, inner.loops = frame.guarded, frame.loops
+    if recorder is not None and node is not None:
+        inner.recorder = recorder
+        inner.call_site = frame.call_site or frame.scope.text.span(node)
+        if target.scope is not frame.scope:
+            inner.call_span = frame.call_span or frame.scope.text.span(node)
+        else:
+            inner.call_span = frame.call_span
     inner.class_name = frame.class_name if target.scope is frame.scope else ""
     if isinstance(function, ast.Lambda):
         return evaluate(inner, function.body)

@@ -68,11 +68,16 @@ def condition_of(frame: Frame, node: ast.expr, depth: int = 0) -> Condition:
         return conj([_comparison(frame, node, a, op, b) for a, op, b in pairs])
     from kernlint.lift.host.expressions import evaluate
 
-    value = evaluate(frame, node)
-    if isinstance(value, Given) and (value.is_tensor or value.anonymous):
+    value = evaluate(frame, node) if not isinstance(node, ast.Call) or _is_known_call(frame, node) else None
+    if value is None or (isinstance(value, Given) and (value.is_tensor or value.anonymous)):
         return _opaque(frame, node)
     found = truth_of(value)
     return found if found is not None else _opaque(frame, node)
+
+
+def _is_known_call(frame: Frame, node: ast.Call) -> bool:
+    """Whether the truth of a call may be more than a name: project functions are not entered to decide a branch."""
+    return isinstance(node.func, ast.Name) and node.func.id in ("bool", "int", "len", "min", "max")
 
 
 def _comparison(frame: Frame, whole: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Condition:

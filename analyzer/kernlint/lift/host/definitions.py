@@ -27,12 +27,16 @@ class Imported:
 
 @dataclass(slots=True, eq=False)
 class Function:
-    """A function definition anywhere in the file.  `outer` is the enclosing function, `class_name` the class."""
+    """A function definition anywhere in the file.  `outer` is the enclosing function, `class_name` the class.
+
+    `wrappers` are what module-level code applies to it after its decorators, innermost first: for
+    `f = triton.heuristics({...})(triton.jit(f))` the expressions `triton.jit` and `triton.heuristics({...})`."""
 
     node: FunctionNode
     class_name: str = ""
     outer: Function | None = None
     is_jit: bool = False
+    wrappers: tuple[ast.expr, ...] = ()
 
     @property
     def name(self) -> str:
@@ -50,6 +54,7 @@ class Assigned:
 
     value: ast.expr | None
     annotation: ast.expr | None = None
+    target: Function | None = None  # the function it is an alias of, or wraps, as defined when it was assigned
 
 
 Definition = Imported | Function | Class | Assigned

@@ -122,6 +122,8 @@ def _global(frame: Frame, node: ast.Name | ast.Attribute) -> HostVal | None:
         return KernelRef(definition.name or "", imported=(_module_text(definition), definition.name or ""))
     if isinstance(definition, Class):
         return None
+    if definition.target is not None and not definition.target.is_jit and isinstance(definition.value, ast.Name):
+        return Callable(definition.target.node, scope)
     return _assigned_global(frame, node, definition, scope is frame.scope)
 
 
@@ -175,7 +177,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> HostVal:
             value = _global(frame, node)
             if value is not None:
                 return value
-            return frame.unknown(node)
+            if node.attr != "fn":
+                return frame.unknown(node)
     base = evaluate(frame, node.value)
     if isinstance(base, KernelRef) and base.imported is not None:
         module = ".".join(part for part in base.imported if part)

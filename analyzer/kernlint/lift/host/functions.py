@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from kernlint.ir.host import HostFunction, Launch
 from kernlint.ir.types import Span
 from kernlint.lift.host.definitions import Function, FunctionNode
-from kernlint.lift.host.launches import candidate_lines, launches_in, touches
+from kernlint.lift.host.launches import launches_in
 from kernlint.lift.host.scope import PythonScope
+from kernlint.lift.host.sites import Sites, sites_of
 from kernlint.lift.host.state import Frame, State
 from kernlint.lift.host.statements import run_body
 from kernlint.lift.host.value import HostVal, given
@@ -19,25 +20,53 @@ BUDGET = 40_000  # expressions and statements evaluated per function
 
 def lift_host(scope: PythonScope) -> tuple[list[HostFunction], list[Launch]]:
     """All functions that are not kernels, in source order, and every launch in the file."""
-    lines = candidate_lines(scope)
     described = {function.node: _described(scope, function) for function in scope.functions if not function.is_jit}
-    recorder = _Recorder(scope, lines, described)
-    if lines:
-        for function in scope.functions:
-            if function.outer is None and function.node in described and touches(lines, function.node):
-                recorder.run(function)
-        for function in scope.functions:  # local functions that were never reached
-            if function.node in described and function.node not in recorder.done and touches(lines, function.node):
-                recorder.run(function)
-        recorder.run_module()
+    sites = sites_of(scope)
+    if not sites.lines:
+        return list(described.values()), []
+    recorder = _Recorder(scope, described, {scope.path: sites})
+    for function in scope.functions:
+        if function.outer is None and function.node in described and sites.within(function.node):
+            recorder.run(function)
+    for function in scope.functions:  # functions around no launch themselves, calling one that launches for them
+        if function.outer is None and function.node in described and recorder.calls_launcher(function):
+            recorder.run(function)
+    for function in scope.functions:  # local functions that were never reached
+        if function.node in described and function.node not in recorder.done and sites.within(function.node):
+            recorder.run(function)
+    recorder.run_module()
     functions = list(described.values())
     if recorder.script is not None and recorder.script.launches:
         functions.insert(0, recorder.script)
+    _drop_repeated(functions)
     launches = sorted(
         (launch for function in functions for launch in function.launches),
         key=lambda launch: (launch.span.start, launch.span.end, launch.kernel_name),
     )
     return functions, launches
+
+
+def _drop_repeated(functions: list[HostFunction]) -> None:
+    """Keep one description of each launch, and of one reached through its callers only those.
+
+    A launch of a kernel, or on a grid, that is a parameter says nothing by itself.
+    """
+    reached = {
+        launch.attrs["site"]
+        for function in functions
+        for launch in function.launches
+        if launch.attrs.get("call_span") is not None
+    }
+    seen: set[object] = set()
+    for function in functions:
+        kept: list[Launch] = []
+        for launch in function.launches:
+            through = launch.attrs.get("call_span")
+            key = (launch.attrs["site"], launch.kernel_name, launch.attrs.get("kernel_offset"), through)
+            if key not in seen and (through is not None or launch.attrs["site"] not in reached):
+                seen.add(key)
+                kept.append(launch)
+        function.launches = kept
 
 
 def _described(scope: PythonScope, function: Function) -> HostFunction:
@@ -84,11 +113,36 @@ class _Recorder:
     """Evaluates functions and collects their launches."""
 
     scope: PythonScope
-    lines: list[int]
     described: dict[FunctionNode, HostFunction]
+    sites: dict[str, Sites]  # by file: this one, and those that launch for it
     done: set[FunctionNode] = field(default_factory=set)
     current: list[HostFunction] = field(default_factory=list)
     script: HostFunction | None = None
+    names: frozenset[str] | None = None
+
+    def enters(self, scope: PythonScope, node: ast.stmt) -> bool:
+        return node in self._sites(scope).launchers
+
+    def _sites(self, scope: PythonScope) -> Sites:
+        if scope.path not in self.sites:
+            self.sites[scope.path] = sites_of(scope)
+        return self.sites[scope.path]
+
+    def calls_launcher(self, function: Function) -> bool:
+        """Whether a function not evaluated yet calls, by name, a function that launches what it is given."""
+        if function.node in self.done:
+            return False
+        names = self._launcher_names()
+        return bool(names) and any(
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+            for node in ast.walk(function.node)
+        )
+
+    def _launcher_names(self) -> frozenset[str]:
+        if self.names is None:
+            found = {function.name for function in self.scope.functions if self.enters(self.scope, function.node)}
+            self.names = frozenset(found)
+        return self.names
 
     def run(self, function: Function) -> None:
         """Evaluate a function with nothing known about its parameters."""
@@ -105,7 +159,7 @@ class _Recorder:
             for node in self.scope.tree.body
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom))
         ]
-        if not any(touches(self.lines, node) for node in body):
+        if not any(self.sites[self.scope.path].within(node) for node in body):
             return
         span = Span(self.scope.path, 0, 0)
         self.script = HostFunction("<module>", span, Span(self.scope.path, 0, len(self.scope.source.data)))
@@ -125,12 +179,13 @@ class _Recorder:
         host.facts = [final.knowledge.canonical_condition(fact) for fact in final.facts]
 
     def statement(self, frame: Frame, node: ast.stmt) -> None:
-        if touches(self.lines, node):
+        sites = self._sites(frame.scope)
+        if sites.within(node):
             host = self.current[-1]
-            host.launches.extend(launches_in(frame, node, self.lines, host))
+            host.launches.extend(launches_in(frame, node, sites, host))
 
     def local_function(self, frame: Frame, node: FunctionNode) -> None:
-        if node not in self.described or node in self.done or not touches(self.lines, node):
+        if node not in self.described or node in self.done or not self._sites(self.scope).within(node):
             return
         state = frame.state.copy()
         parameters = parameters_of(self.scope, node, False)

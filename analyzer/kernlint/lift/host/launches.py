@@ -1,13 +1,8 @@
-"""Find kernel launches in wrapper functions and describe them.
-
-A launch is `kernel[grid](...)`, `kernel.run(..., grid=...)` or `kernel.warmup(..., grid=...)`, wherever in an
-expression it stands: assigned, returned, in a lambda given to a benchmark.
-"""
+"""Describe kernel launches found in wrapper functions: kernel, grid, arguments and what is known there."""
 
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
 from collections.abc import Iterator
 
 from kernlint.ir.condition import TRUE, Condition, Connective
@@ -16,7 +11,7 @@ from kernlint.ir.types import Span
 from kernlint.lift.host.calls import apply, enter
 from kernlint.lift.host.emit import host_value
 from kernlint.lift.host.expressions import attribute_path, evaluate, expanded
-from kernlint.lift.host.scope import PythonScope
+from kernlint.lift.host.sites import Site, Sites, header_expressions, reads_like_grid, site_of
 from kernlint.lift.host.state import Frame, State, join_values, options_of
 from kernlint.lift.host.value import (
     Bound,
@@ -32,75 +27,27 @@ from kernlint.lift.host.value import (
     as_int,
 )
 
-_LAUNCH_METHODS = frozenset({"run", "warmup"})
-_OPTIONS = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"})
 
-
-def candidate_lines(scope: PythonScope) -> list[int]:
-    """Lines on which a launch may be written, by text: an index followed by a call, `.run(`, `.warmup(`."""
-    data = scope.source.data
-    lines: set[int] = set()
-    for mark in (b"](", b".run(", b".warmup("):
-        at = data.find(mark)
-        while at >= 0:
-            lines.add(scope.source.line_of(at))
-            at = data.find(mark, at + 1)
-    return sorted(lines)
-
-
-def touches(lines: list[int], node: ast.stmt | ast.expr) -> bool:
-    """Whether any of the sorted lines lies in the node."""
-    at = bisect_left(lines, node.lineno)
-    return at < len(lines) and lines[at] <= (node.end_lineno or node.lineno)
-
-
-def header_expressions(node: ast.stmt) -> Iterator[ast.expr]:
-    """The expressions a statement evaluates itself, without those of statements inside it."""
-    if isinstance(node, (ast.If, ast.While)):
-        yield node.test
-    elif isinstance(node, (ast.For, ast.AsyncFor)):
-        yield node.iter
-    elif isinstance(node, (ast.With, ast.AsyncWith)):
-        for item in node.items:
-            yield item.context_expr
-    elif isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)):
-        if node.value is not None:
-            yield node.value
-    elif isinstance(node, ast.Assert):
-        yield node.test
-
-
-def launches_in(frame: Frame, node: ast.stmt, lines: list[int], host: HostFunction) -> Iterator[Launch]:
+def launches_in(frame: Frame, node: ast.stmt, sites: Sites, host: HostFunction) -> Iterator[Launch]:
     """Launches among a statement's own expressions, described in the current state."""
     for expression in header_expressions(node):
-        if not touches(lines, expression):
+        if not sites.within(expression):
             continue
         calls = [part for part in ast.walk(expression) if isinstance(part, ast.Call)]
         for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset, -(call.end_col_offset or 0))):
-            yield from _launches_of(frame, call, host)
+            site = site_of(call)
+            if site is not None:
+                yield from _launches_at(frame, site, host)
 
 
-def _launches_of(frame: Frame, call: ast.Call, host: HostFunction) -> Iterator[Launch]:
-    func = call.func
-    grid: ast.expr | None = None
-    kernel_node: ast.expr
-    if isinstance(func, ast.Subscript):
-        kernel_node, grid = func.value, func.slice
-    elif isinstance(func, ast.Attribute) and func.attr in _LAUNCH_METHODS:
-        kernel_node = func.value
-        if isinstance(func.value, ast.Subscript):
-            kernel_node, grid = func.value.value, func.value.slice
-        grid = next((keyword.value for keyword in call.keywords if keyword.arg == "grid"), grid)
-        if grid is None:
-            return
-    else:
-        return
-    for kernel in _kernels(frame, kernel_node):
+def _launches_at(frame: Frame, site: Site, host: HostFunction) -> Iterator[Launch]:
+    for kernel in _kernels(frame, site.kernel):
         if isinstance(kernel, KernelRef) and kernel.function is not None:
-            yield _described(frame, call, grid, kernel, kernel_node, host)
-        elif _looks_like_launch(frame, call, grid, kernel):
-            reference = kernel if isinstance(kernel, KernelRef) else KernelRef(_display(frame, kernel_node))
-            yield _described(frame, call, grid, reference, kernel_node, host)
+            yield _described(frame, site, kernel, host)
+        elif not isinstance(kernel, (Mapping, Seq, Int)) and reads_like_grid(site.grid, site.call):
+            known = isinstance(kernel, KernelRef) and kernel.imported is not None
+            reference = kernel if known and isinstance(kernel, KernelRef) else KernelRef(_display(frame, site.kernel))
+            yield _described(frame, site, reference, host)
 
 
 def _display(frame: Frame, node: ast.expr) -> str:
@@ -114,7 +61,13 @@ def _kernels(frame: Frame, node: ast.expr) -> tuple[HostVal, ...]:
         value = value.target
     if isinstance(value, Given):
         stored = _class_attribute(frame, value)
-        return options_of(stored) if stored else (value,)
+        if stored:
+            return options_of(stored)
+        if isinstance(node, ast.Call) and len(node.args) == 1:  # a wrapper not known: `wrap(kernel)[grid]`
+            wrapped = evaluate(frame, node.args[0])
+            if isinstance(wrapped, (KernelRef, Choice)):
+                return options_of([wrapped])
+        return (value,)
     return options_of([value])
 
 
@@ -137,25 +90,11 @@ def _class_attribute(frame: Frame, value: Given) -> list[HostVal]:
     return found
 
 
-def _looks_like_launch(frame: Frame, call: ast.Call, grid: ast.expr, kernel: HostVal) -> bool:
-    """Whether a call of an indexed value that is not known to be a kernel reads like a launch."""
-    if isinstance(kernel, (Mapping, Seq, Int)):
-        return False
-    names = {keyword.arg or "" for keyword in call.keywords}
-    if names & _OPTIONS or isinstance(grid, ast.Lambda):
-        return True
-    if isinstance(grid, ast.Name) and "grid" in grid.id.lower():
-        return True
-    constants = any(len(name) > 1 and name.isupper() for name in names)
-    return isinstance(grid, ast.Tuple) and (constants or isinstance(kernel, KernelRef))
-
-
-def _described(
-    frame: Frame, call: ast.Call, grid: ast.expr, kernel: KernelRef, kernel_node: ast.expr, host: HostFunction
-) -> Launch:
+def _described(frame: Frame, site: Site, kernel: KernelRef, host: HostFunction) -> Launch:
+    call, grid, kernel_node = site.call, site.grid, site.kernel
     launch = Launch(
         kernel_name=kernel.function.name if kernel.function is not None else kernel.name,
-        span=frame.scope.text.span(call),
+        span=frame.call_span or frame.scope.text.span(call),
         host=host,
         grid=grid_of(frame, grid),
         in_loop=frame.loops > 0,
@@ -168,6 +107,9 @@ def _described(
             launch.import_from = _import_source(frame, kernel_node, kernel)
     elif kernel.imported is not None:
         launch.import_from = kernel.imported
+    if frame.call_site is not None:
+        launch.attrs["call_span"] = frame.call_site
+    launch.attrs["site"] = (frame.scope.path, call.lineno, call.col_offset)
     launch.attrs["kernel_span"] = frame.scope.text.span(kernel_node)
     launch.attrs["grid_span"] = frame.scope.text.span(grid)
     _arguments(frame, call, launch, evaluate(frame, kernel_node))

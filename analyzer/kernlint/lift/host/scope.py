@@ -57,6 +57,8 @@ class PythonScope:
         self.classes: dict[str, ast.ClassDef] = {}
         self.methods: dict[tuple[str, str], Function] = {}  # (class, method)
         self.stars: list[Imported] = []
+        self._wrappings: list[tuple[Function, list[ast.expr]]] = []
+        self._by_node: dict[ast.stmt, Function] = {}
         self._dotted: dict[str, str] = {}
         self._resolved: dict[str, Resolved | None] = {}
         self.read_files: set[str] = set()  # other files looked into through this scope
@@ -104,6 +106,10 @@ class PythonScope:
             self.names.setdefault(name, imported)
         for function in self.functions:
             function.is_jit = self._has_jit_decorator(function.node)
+        for function, wrappers in self._wrappings:
+            function.is_jit = function.is_jit or any(self._is_jit_maker(wrapper) for wrapper in wrappers)
+            if function.is_jit:
+                function.wrappers += tuple(wrappers)
 
     def _define(self, name: str, definition: Definition) -> None:
         known = self.names.get(name)
@@ -118,8 +124,9 @@ class PythonScope:
                 value = node.value if not isinstance(node, ast.AugAssign) else None
                 annotation = node.annotation if isinstance(node, ast.AnnAssign) else None
                 known = self.names.get(target.id)
+                function = self._wrapped_function(value)
                 if known is None:
-                    self.names[target.id] = Assigned(value, annotation)
+                    self.names[target.id] = Assigned(value, annotation, function)
                 elif isinstance(known, Assigned) and not _same_text(known.value, value):
                     self.names[target.id] = Assigned(None)
             elif isinstance(target, (ast.Tuple, ast.List)):
@@ -128,6 +135,19 @@ class PythonScope:
                     if isinstance(item, ast.Name):
                         whole = len(values) == len(target.elts)
                         self.names.setdefault(item.id, Assigned(values[index] if whole else None))
+
+    def _wrapped_function(self, value: ast.expr | None) -> Function | None:
+        """f in `g = f` and `g = triton.jit(f)`."""
+        wrappers: list[ast.expr] = []
+        while isinstance(value, ast.Call) and value.args and len(wrappers) < MAX_HOPS:
+            wrappers.append(value.func)
+            value = value.args[0]
+        known = self.names.get(value.id) if isinstance(value, ast.Name) else None
+        if not isinstance(known, Function):
+            return None
+        if wrappers:
+            self._wrappings.append((known, wrappers[::-1]))
+        return known
 
     # ---- questions -------------------------------------------------------------------------------------------------
 
@@ -234,6 +254,12 @@ class PythonScope:
         dotted = self.dotted(node) if self.names else last
         return is_triton_jit(dotted)
 
+    def function_at(self, node: ast.stmt) -> Function | None:
+        """The record of a function definition of this file."""
+        if not self._by_node:
+            self._by_node = {function.node: function for function in self.functions}
+        return self._by_node.get(node)
+
     def jit_function(self, node: ast.expr) -> tuple[PythonScope, Function] | None:
         """The jit function an expression names, directly, imported, or wrapped (`triton.jit(f)`), else None."""
         resolved = self.resolve_node(node)
@@ -245,6 +271,8 @@ class PythonScope:
                 return (resolved.scope, definition) if definition.is_jit else None
             if not isinstance(definition, Assigned) or definition.value is None:
                 return None
+            if definition.target is not None:
+                return (resolved.scope, definition.target) if definition.target.is_jit else None
             inner = _unwrapped(definition.value)
             target = resolved.scope.resolve_node(inner)
             if inner is not definition.value and target is not None and isinstance(target.definition, Function):

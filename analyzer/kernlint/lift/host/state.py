@@ -81,6 +81,10 @@ class Recorder(Protocol):
 
     def statement(self, frame: Frame, node: ast.stmt) -> None: ...
 
+    def enters(self, scope: PythonScope, node: ast.stmt) -> bool:
+        """Whether launches inside this function are to be recorded at its calls."""
+        ...
+
     def local_function(self, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None: ...
 
 
@@ -105,6 +109,8 @@ class Frame:
     path: tuple[Condition, ...] = ()  # conditions of the branches around the current statement, in this function
     final: State | None = None  # what holds at every return seen so far
     recorder: Recorder | None = None
+    call_site: Span | None = None  # where the function was entered from, when launches in it are recorded
+    call_span: Span | None = None  # the same when the function stands in another file: its launches are reported there
 
     def fresh(self, name: str) -> tuple[str, str]:
         """(key, display name) for a new definition of a variable."""

@@ -17,6 +17,7 @@ from kernlint.lift.host.value import (
     Given,
     HostVal,
     Int,
+    KernelRef,
     Literal,
     Seq,
     SizesOf,
@@ -73,7 +74,11 @@ def _execute(frame: Frame, node: ast.stmt, nesting: int) -> None:
     elif isinstance(node, (ast.Try, ast.TryStar)):
         _try(frame, node, nesting)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        state.variables[node.name] = Callable(node, frame.scope, local=True)
+        known = frame.scope.function_at(node)
+        if known is not None and known.is_jit:
+            state.variables[node.name] = KernelRef(node.name, frame.scope, known)
+        else:
+            state.variables[node.name] = Callable(node, frame.scope, local=True)
         if frame.recorder is not None:
             frame.recorder.local_function(frame, node)
     elif isinstance(node, ast.Match):
