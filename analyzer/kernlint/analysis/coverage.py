@@ -82,7 +82,8 @@ def _tail(
         extent = floor[0]
         if view.divides(tile, extent) or not is_plain_extent(extent) or extent.constant is not None:
             return None
-        return UncoveredTail(dimension, axis, tiles, tile, extent, access, False, Confidence.HIGH)
+        confidence = Confidence.MEDIUM if _says_rounded(extent) else Confidence.HIGH
+        return UncoveredTail(dimension, axis, tiles, tile, extent, access, False, confidence)
     count, size = tiles.constant, tile.constant
     if count is None or size is None:
         return None
@@ -106,3 +107,9 @@ def floor_tiles(tiles: Expr) -> tuple[Expr, Expr] | None:
     if n.constant_term > 0 or any(factor in n.deep_atoms for factor in b.deep_atoms):
         return None  # (n + b - 1) // b and its cousins
     return n, b
+
+
+def _says_rounded(extent: Expr) -> bool:
+    """Whether the size's own name says that it was rounded up to whole tiles somewhere else."""
+    words = ("pad", "align", "round")
+    return any(word in atom.name.lower() for atom in extent.deep_atoms for word in words)

@@ -128,28 +128,31 @@ void launch(float* data, int n, float k) { scale<<<(n + 255) / 256, 256>>>(data,
     def check_kernel(self, kernel: Kernel, context: Context) -> Iterator[Finding]:
         if kernel.attrs.get("helper"):
             return
-        reported: set[tuple[str, str]] = set()
+        groups: dict[tuple[str, str], list[Escape]] = {}
         for escape in escapes(kernel):
-            where = (escape.access.buffer.name if escape.access.buffer else "", escape.coordinate.expr.key)
-            if where not in reported:
-                reported.add(where)
-                yield self._report(escape, kernel)
+            groups.setdefault((escape.coordinate.expr.key, escape.extent.key), []).append(escape)
+        for group in groups.values():
+            yield self._report(group, kernel)
 
-    def _report(self, escape: Escape, kernel: Kernel) -> Finding:
-        access, extent = escape.access, escape.extent
+    def _report(self, group: list[Escape], kernel: Kernel) -> Finding:
+        first = max(group, key=lambda escape: (escape.confidence, -escape.access.ordinal))
+        access, extent, where = first.access, first.extent, first.where
         verb = "written" if access.kind is AccessKind.STORE else "read"
+        names = {escape.access.buffer.name: escape.access.span for escape in group if escape.access.buffer}
         name = access.buffer.name if access.buffer else "memory"
+        related = [(where, f"`{extent}`: {_HOW[first.evidence]}")] if where and where != access.span else []
+        related += [(span, f"`{other}` as well") for other, span in names.items() if other != name]
         return self.finding(
             access.span,
-            f"`{name}` is {verb} past `{extent}` in the last tile. The coordinate `{escape.coordinate.expr}` is not "
-            f"guarded here, and `{extent}` need not be a multiple of the tile `{escape.coordinate.lane.extent}`.",
-            related=[(escape.where, f"`{extent}`: {_HOW[escape.evidence]}")] if escape.where else [],
-            confidence=escape.confidence,
+            f"`{name}` is {verb} past `{extent}` in the last tile. The coordinate `{first.coordinate.expr}` is not "
+            f"guarded here, and `{extent}` need not be a multiple of the tile `{first.coordinate.lane.extent}`.",
+            related=related[:6],
+            confidence=first.confidence,
             kernel=kernel.name,
             evidence={
-                "buffer": name,
-                "coordinate": repr(escape.coordinate.expr),
+                "buffers": sorted(names),
+                "coordinate": repr(first.coordinate.expr),
                 "extent": repr(extent),
-                "evidence": escape.evidence,
+                "evidence": first.evidence,
             },
         )
