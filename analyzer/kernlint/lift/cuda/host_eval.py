@@ -188,7 +188,8 @@ def _template_function(w: Walker, node: Node, state: State) -> Known:
     if functions and not any(function.is_kernel for function in functions):
         return Known(root=label)
     values = tuple(template_argument(w, child, state) for child in arguments.named_children)
-    key = f"{label}<{','.join(value.text for value in values)}>"
+    parts = (value.expr.key if value.expr is not None else value.text for value in values)
+    key = f"{label}<{','.join(parts)}>"
     return Known(kernels=(KernelRef(label, values, key=key),), text=w.text(node))
 
 
@@ -361,6 +362,17 @@ def _sizeof(w: Walker, node: Node, state: State) -> Known:
     return Known(expr=const(size)) if size is not None else Known(expr=host(f"sizeof({text})"), text=w.text(node))
 
 
+def _compound_literal(w: Walker, node: Node, state: State) -> Known:
+    """`dim3{a, b}`, `int{n}`."""
+    kind, value = node.child_by_field_name("type"), evaluate(w, node.child_by_field_name("value"), state)
+    text = w.text(kind).rpartition("::")[2] if kind is not None else ""
+    if text == "dim3":
+        return as_dims(value)
+    if value.items is not None and len(value.items) == 1:
+        return cast(value.items[0], text)
+    return value
+
+
 def _initializer(w: Walker, node: Node, state: State) -> Known:
     return Known(items=tuple(evaluate(w, child, state) for child in node.named_children if child.type != "comment"))
 
@@ -462,6 +474,7 @@ _HANDLERS: dict[str, Callable[[Walker, Node, State], Known]] = {
     "subscript_expression": _subscript,
     "sizeof_expression": _sizeof,
     "initializer_list": _initializer,
+    "compound_literal_expression": _compound_literal,
     "assignment_expression": _assignment,
     "update_expression": _update,
     "lambda_expression": _lambda,

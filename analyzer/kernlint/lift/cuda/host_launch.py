@@ -103,9 +103,9 @@ def _launch(
     launch.facts = [*state.facts, *([ref.condition] if ref.condition is not None else [])]
     launch.divisible = [pair for fact in launch.facts if (pair := divisibility(fact)) is not None]
     launch.in_loop = state.loops > 0
-    launch.attributes = dict(state.attributes.get(ref.key) or state.attributes.get(ref.name) or {})
-    if indirect and not any(function.is_kernel for function in w.program.functions.get(ref.name, ())):
-        launch.attrs["indirect"] = True  # the name may be a variable that holds a kernel
+    launch.attributes = dict(state.attributes.get(ref.key, {}))
+    if indirect and ref.name in state.variables:
+        launch.attrs["indirect"] = True  # the name is that of a variable that holds a kernel
     return launch
 
 
@@ -181,7 +181,7 @@ def set_attribute(w: Walker, nodes: list[Node], state: State) -> Known:
         return UNKNOWN
     attribute = values[1].text.rpartition("::")[2] or w.text(nodes[1])
     label = _callee_name(w, nodes[0])
-    keys = [ref.key for ref in values[0].kernels] + [ref.name for ref in values[0].kernels]
+    keys = [ref.key for ref in values[0].kernels]
     for key in dict.fromkeys(keys or [label]):
         known: dict[str, HostValue] = dict(state.attributes.get(key, {}))
         known[attribute] = values[2].as_host_value()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import Condition, at_most, equal, negate
-from kernlint.ir.expr import ONE, ZERO, Expr, host
+from kernlint.ir.expr import ONE, ZERO, Atom, AtomKind, Expr, host, of_atom
 from kernlint.ir.host import GridDim, HostFunction, Launch, TensorFacts
 from kernlint.lift.cuda import host_inline
 from kernlint.lift.cuda.declarators import Declared, declared, type_text_of
@@ -292,7 +292,7 @@ class Walker:
         start: dict[str, Known] = dict(inner.variables)
         for name, offset in host_inline.assigned_names(self.unit, node):
             if name in inner.variables:
-                inner.set(name, fresh(name, offset, Known(floating=inner.variables[name].floating)))
+                inner.set(name, self.loop_variable(name, offset, inner.variables[name]))
                 if name in state.variables:
                     state.set(name, fresh(name, offset + 1, Known(floating=state.variables[name].floating)))
         self.range_facts(node, inner, start)
@@ -302,6 +302,13 @@ class Walker:
         condition = node.child_by_field_name("condition")
         if node.type == "do_statement" and condition is not None:
             evaluate(self, condition, inner)
+
+    def loop_variable(self, name: str, offset: int, before: Known) -> Known:
+        """A variable that changes from iteration to iteration: an integer with its own name, or nothing known."""
+        if before.expr is None or before.floating:
+            return fresh(name, offset, Known(floating=before.floating))
+        expr = of_atom(Atom(AtomKind.HOST, f"h:{name}@{offset}", name))
+        return Known(expr=expr, root=f"{name}@{offset}", text=name)
 
     def range_facts(self, node: Node, inner: State, start: dict[str, Known]) -> None:
         clause = node.child_by_field_name("condition")
@@ -344,9 +351,7 @@ class Walker:
 
     def argument_texts(self, arguments: Node | None) -> list[str]:
         """The texts of a call's arguments, as a macro gets them."""
-        if arguments is None:
-            return []
-        return [self.text(child) for child in arguments.named_children if child.type != "comment"]
+        return self.unit.argument_texts(arguments) if arguments is not None else []
 
     def branch_of_unknown(self, node: Node, state: State) -> None:
         """A block handed to a macro: run perhaps, with what is known here."""

@@ -67,7 +67,10 @@ _TYPE_LIKE = re.compile(
     rb"|double|unsigned|signed|auto|half|size_t|template|typename|struct|class|dim3|operator)\b"
     rb"|[A-Za-z_][\w:]*(?:<[^;{}]*?>)?[\s*&]+[A-Za-z_~]|[A-Z][A-Z0-9_]{2,}\b)"
 )
-_STATEMENT_START = re.compile(rb"[;{}:]|\)|\belse\b|\Z")
+_TYPE_ARGUMENT = re.compile(
+    rb"(?<=[(,])[ \t\r\n]*(?P<type>(?:(?:const|unsigned|signed|long|short)[ \t]+)*"
+    rb"(?:float|double|int|char|bool|void|short|long|unsigned)(?:[ \t]*\*)*)[ \t\r\n]*(?=[,)])"
+)
 _SPACE = b" \t\r\n"
 
 
@@ -197,6 +200,20 @@ def _specifier_place(data: bytes, at: int) -> bool:
         last.group(1).decode("utf-8", "replace") in _SPECIFIER_WORDS
         or last.group(1) in (b"void", b"struct", b"class", b"union")
     )
+
+
+def type_argument_edits(data: bytes, table: MacroTable, errors: list[tuple[int, int]]) -> list[Edit]:
+    """`LAUNCH(float, 32)`: a built-in type as a macro argument is no expression; its capitalised name parses as one.
+
+    The original text is what a macro expansion gets (`TranslationUnit.argument_texts`)."""
+    edits: list[Edit] = []
+    for match in _TYPE_ARGUMENT.finditer(data):
+        start, end = match.span("type")
+        if not _near(start, end, errors):
+            continue
+        text = match.group("type")
+        edits.append(Edit(start, end, (), text[:1].upper() + re.sub(rb"[^\w]", b"_", text[1:])))
+    return edits
 
 
 def statement_edits(data: bytes, table: MacroTable, errors: list[tuple[int, int]]) -> list[Edit]:

@@ -84,7 +84,7 @@ class MacroTable:
         if parsed is None:
             return None
         data, tree, is_expression = parsed
-        synthetic = replace(unit, data=data, tree=tree, use_span=use, recorded=[], own=[], error_nodes=[])
+        synthetic = replace(unit, data=data, tree=tree, use_span=use, original=b"", recorded=[], own=[], error_nodes=[])
         return Expansion(synthetic, _fragment_nodes(tree.root_node, is_expression), is_expression, text)
 
     def expand_text(self, name: str, arguments: Sequence[str] | None) -> str | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kernlint.lift.cuda import branches, includes
 from kernlint.lift.cuda.blanking import Edit, annotation_edits, blanked
 from kernlint.lift.cuda.declarations import collect, error_nodes, kernel_count
-from kernlint.lift.cuda.macro_blanks import defined_macros, specifier_edits, statement_edits
+from kernlint.lift.cuda.macro_blanks import defined_macros, specifier_edits, statement_edits, type_argument_edits
 from kernlint.lift.cuda.macros import MacroTable
 from kernlint.lift.cuda.parser import MAX_BYTES, nested_too_deep, parse
 from kernlint.lift.cuda.unit import OffsetMap, Recorded, TranslationUnit
@@ -100,6 +100,7 @@ def _parse_best(data: bytes, known: MacroTable) -> _Parsed:
     for macro in defined_macros(data):
         table.add(macro)
     steps: tuple[Callable[[_Parsed], list[Edit]], ...] = (
+        lambda now: type_argument_edits(now.data, table, now.ranges),
         lambda now: specifier_edits(now.data, table, by_shape=False),
         lambda now: specifier_edits(now.data, table, by_shape=True),
         lambda now: statement_edits(now.data, table, now.ranges),

@@ -244,6 +244,16 @@ class TranslationUnit:
         """The node's text as parsed (blanked annotations are spaces)."""
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
+    def argument_texts(self, arguments: Node) -> list[str]:
+        """The texts of a call's arguments as written, for a macro expansion (the tree may have been helped to parse
+        them)."""
+        data = self.original or self.data
+        return [
+            data[child.start_byte : child.end_byte].decode("utf-8", "replace")
+            for child in arguments.named_children
+            if child.type != "comment"
+        ]
+
     def expand(self, name: str, arguments: Sequence[str] | None, use: Span) -> Expansion | None:
         """What the macro `name` stands for at `use`: see `MacroTable.expand`."""
         return self.macros.expand(self, name, arguments, use)
