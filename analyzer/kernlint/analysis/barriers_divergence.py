@@ -10,7 +10,7 @@ from kernlint.analysis.lanes_iterations import environments
 from kernlint.analysis.lanes_scenario import LARGE, SMALL, Scenario, scenarios
 from kernlint.analysis.uniformity import Spread, uniformity
 from kernlint.ir.condition import Condition
-from kernlint.ir.kernel import Barrier, BarrierKind, Branch, Frame, Kernel, Loop
+from kernlint.ir.kernel import Barrier, BarrierKind, Branch, Exit, Frame, Kernel, Loop
 from kernlint.ir.types import Span
 
 _BLOCK_WIDE = (BarrierKind.BLOCK, BarrierKind.GRID)
@@ -63,6 +63,27 @@ def _span(frame: Frame) -> Span | None:
     return frame.branch.span if frame.branch is not None else None
 
 
+def _exit_span(kernel: Kernel, frame: Frame) -> Span | None:
+    """Where threads leave: the innermost branch with a thread-dependent condition around the exit."""
+    outer, known = _span(frame), uniformity(kernel)
+    if outer is None:
+        return None
+    for item in kernel.body.walk():
+        if not isinstance(item, Exit) or not _contains(outer, item.span):
+            continue
+        for around in reversed(item.path):
+            where = _span(around)
+            if around.branch is None or where is None or not _contains(outer, where):
+                continue
+            if known.of_condition(around.condition, around.value) is not Spread.BLOCK:
+                return where
+    return outer
+
+
+def _contains(outer: Span, inner: Span) -> bool:
+    return outer.path == inner.path and outer.start <= inner.start and inner.end <= outer.end
+
+
 def _is_balanced(branch: Branch) -> bool:
     """Both arms meet the same number of block barriers, so that a warp in either arm takes part in each.  Hardware
     counts arrivals per barrier, not per source line."""
@@ -82,8 +103,9 @@ def _judge(kernel: Kernel, place: _Found) -> Iterator[Divergence]:
     if how is None or how is Spread.BLOCK:
         return
     kind = "loop" if frame.loop is not None else "exit" if frame.exit else "branch"
-    span = _span(frame)
-    assert span is not None
+    span = _exit_span(kernel, frame) if frame.exit else _span(frame)
+    if span is None:
+        return
     barriers = tuple(place.barriers)
     evaluable = False
     for start in (SMALL, LARGE):

@@ -14,6 +14,8 @@ from kernlint.analysis.prove import divisibility_facts
 from kernlint.ir.condition import Condition, Connective
 from kernlint.ir.expr import Atom, AtomKind, Expr, Monomial
 from kernlint.ir.kernel import Access, Kernel
+from kernlint.ir.types import Span
+from kernlint.ir.value import Value, ancestors
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,7 @@ class Misaligned:
     term: Expr
     sizes: tuple[Atom, ...]
     constant: bool
+    cast: Span | None = None  # where the pointer was reinterpreted
 
 
 def misaligned_accesses(kernel: Kernel) -> list[Misaligned]:
@@ -45,9 +48,20 @@ def misaligned_accesses(kernel: Kernel) -> list[Misaligned]:
             sizes = tuple(sorted((a for a in problem.deep_atoms if _is_size(a)), key=lambda a: a.key))
             unknown = any(a.kind in (AtomKind.OPAQUE, AtomKind.LOAD, AtomKind.SELECT) for a in problem.deep_atoms)
             if not unknown:
-                found.append(Misaligned(access, dtype.bytes, problem, sizes, not sizes))
+                found.append(Misaligned(access, dtype.bytes, problem, sizes, not sizes, _cast_span(access)))
                 break
     return found
+
+
+def _cast_span(access: Access) -> Span | None:
+    """The cast that gave the access's pointer its type."""
+    address = access.attrs.get("address")
+    if not isinstance(address, Value):
+        return None
+    for value in ancestors(address, 60):
+        if value.op == "cast" and value.pointer is not None and value.pointer.dtype == access.pointer.dtype:
+            return value.span if value.span is not None and value.span.path == access.span.path else None
+    return None
 
 
 def _is_size(atom: Atom) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kernlint.analysis.lanes import Block, Evaluator, Lanes
-from kernlint.analysis.lanes_values import LARGE, SMALL, choose_sizes, limits_of
+from kernlint.analysis.lanes_values import LARGE, SMALL, choose_sizes, limits_of, size_within
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.host import Launch
@@ -43,6 +43,20 @@ class Scenario:
 
     def evaluator(self, more: dict[str, Lanes] | None = None) -> Evaluator:
         return Evaluator({**self.environment, **(more or {})})
+
+    def adapted(self, conditions: Iterable[Condition]) -> Scenario | None:
+        """The scenario with run-time parameters moved so that the conditions can hold; None when nothing moves."""
+        limits = limits_of(conditions)
+        bindings = self.launch.bindings if self.launch is not None else {}
+        moved: dict[str, int] = {}
+        for key, known in limits.items():
+            bound = bindings.get(key)
+            if not key.startswith("p:") or key not in self.values or (bound is not None and bound.constant is not None):
+                continue
+            value = size_within(known, self.values[key])
+            if value != self.values[key]:
+                moved[key] = value
+        return replace(self, values={**self.values, **moved}) if moved else None
 
     def is_certain_about(self, *parts: Expr | Condition) -> bool:
         """Whether nothing about these rests on a guess."""

@@ -107,6 +107,10 @@ def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool) -> 
     found: Race | None = None
     for scenario in scenarios(kernel):
         race = _race_in(pair, scenario, locked, warp_matters)
+        if race is None or not race.certain:
+            # The sizes may rule this way through the kernel out; take others.
+            other = scenario.adapted(_conditions(pair))
+            race = (_race_in(pair, other, locked, warp_matters) if other is not None else None) or race
         if race is not None and (found is None or race.certain):
             found = race
         if found is not None and found.certain:
@@ -119,6 +123,10 @@ def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool) -> 
         guessed = any(atom.key in found.scenario.assumed for part in parts for atom in part.deep_atoms)
         wide = not guessed and _holds_for_other_blocks(pair, found.scenario, locked, warp_matters)
     return replace(found, same_value=_same_value(kernel, pair), for_any_block=wide)
+
+
+def _conditions(pair: Pair) -> list[Condition]:
+    return [pair.earlier.guard, pair.later.guard, pair.after, pair.before]
 
 
 def _race_in(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool) -> Race | None:

@@ -11,15 +11,16 @@ from kernlint.ir.condition import Condition
 from kernlint.ir.expr import AtomKind
 from kernlint.ir.host import Launch
 from kernlint.ir.kernel import Framework, Kernel, ParamRole
+from kernlint.ir.types import Span
 from kernlint.rule import Context, Example, Rule
 
 _KERNEL = """\
 #include <cuda_runtime.h>
 __global__ void row_copy(const float* x, float* y, int n) {
     const float* row = x + (size_t)blockIdx.x * LENGTH;
-    const float4* wide = reinterpret_cast<const float4*>(row);
+    const float4* wide = reinterpret_cast<const float4*>(row);MARK
     for (int i = threadIdx.x; i < n / 4; i += 256) {
-        float4 v = wide[i];MARK
+        float4 v = wide[i];
         y[blockIdx.x * 256 + threadIdx.x] = v.x + v.y + v.z + v.w;
     }
 }
@@ -70,13 +71,13 @@ class MisalignedVectorAccess(Rule):
             return
         reported: set[tuple[str, int]] = set()
         for problem in misaligned_accesses(kernel):
-            span = problem.access.span
+            span = problem.cast or problem.access.span
             if (span.path, span.start) in reported or _is_checked_by_host(kernel, problem):
                 continue
             reported.add((span.path, span.start))
-            yield self._report(kernel, problem)
+            yield self._report(kernel, problem, span)
 
-    def _report(self, kernel: Kernel, found: Misaligned) -> Finding:
+    def _report(self, kernel: Kernel, found: Misaligned, span: Span) -> Finding:
         buffer = found.access.buffer
         name = buffer.name if buffer is not None else "?"
         what = ", ".join(f"`{atom.name}`" for atom in found.sizes)
@@ -90,7 +91,8 @@ class MisalignedVectorAccess(Rule):
             confidence = Confidence.HIGH
         else:
             confidence = Confidence.MEDIUM if ParamRole.SCALAR in roles else Confidence.LOW
-        return self.finding(found.access.span, message, confidence=confidence, kernel=kernel.name)
+        related = [(found.access.span, "the access")] if span is not found.access.span else []
+        return self.finding(span, message, related=related, confidence=confidence, kernel=kernel.name)
 
 
 def _is_checked_by_host(kernel: Kernel, problem: Misaligned) -> bool:

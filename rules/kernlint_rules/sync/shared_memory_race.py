@@ -10,7 +10,7 @@ from kernlint.ir.kernel import Framework, Kernel
 from kernlint.rule import Context, Example, Rule
 
 _ROWS = """\
-__global__ void row_sum(const float* x, float* y, int rows, int n) {
+__global__ void normalise(const float* x, float* y, int rows, int n) {
     __shared__ float part[128];
     int t = threadIdx.x;
     for (int r = blockIdx.x; r < rows; r += gridDim.x) {
@@ -22,11 +22,11 @@ __global__ void row_sum(const float* x, float* y, int rows, int n) {
             if (t < half) part[t] += part[t + half];INNER
             BODY
         }
-        if (t == 0) y[r] = part[0];
+        for (int c = t; c < n; c += 128) y[r * n + c] = x[r * n + c] / part[0];
         END
     }
 }
-void launch(const float* x, float* y, int rows, int n) { row_sum<<<64, 128>>>(x, y, rows, n); }
+void launch(const float* x, float* y, int rows, int n) { normalise<<<64, 128>>>(x, y, rows, n); }
 """
 _SHIFT = """\
 __global__ void shift(const float* x, float* y) {
@@ -69,7 +69,7 @@ class SharedMemoryRace(Rule):
     )
     references = ("https://github.com/NVIDIA/cuml/pull/6578",)
     flagged = (
-        Example("next row's write overtakes this row's read", _rows(mark="  //~ KL201", end="")),
+        Example("next row's write overtakes this row's reads", _rows(mark="  //~ KL201", end="")),
         Example("no barrier between the steps of a reduction", _rows(inner="  //~ KL201", body="")),
         Example("neighbour read right after the write", _shift("63 - t", "", "  //~ KL201")),
     )
@@ -93,7 +93,8 @@ class SharedMemoryRace(Rule):
         if write is not race.pair.later:
             threads.reverse()
         loop = race.pair.carried
-        turn = f" in the next iteration of the loop over `{loop.variable or 'its counter'}`" if loop is not None else ""
+        over = f" over `{loop.variable}`" if loop is not None and loop.variable else ""
+        turn = f" in the next turn of the loop{over}" if loop is not None else ""
         message = (
             f"Threads race on `{name}`: no barrier between two accesses. Thread {threads[0]} writes element "
             f"{race.element}{turn}, while thread {threads[1]} {'writes it too' if other.writes else 'reads it'}."

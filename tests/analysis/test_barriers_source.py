@@ -1,0 +1,87 @@
+"""Divergent barriers in whole sources, with the correct look-alikes beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernlint.finding import Confidence
+from kernlint.testing import check_source, strip_markers
+from kernlint_rules.sync.barrier_divergence import BarrierDivergence
+
+KERNEL = """\
+__device__ void meet() { __syncthreads(); }
+__global__ void k(const float* x, float* y, const int* lengths, int n, int rows) {
+    __shared__ float s[256];
+    __shared__ int done;
+    int t = threadIdx.x;
+    int i = blockIdx.x * blockDim.x + t;
+BODY
+    y[i] = s[255 - t];
+}
+void launch(const float* x, float* y, const int* lengths, int n, int rows) {
+CHECK
+    k<<<(n + 255) / 256, 256>>>(x, y, lengths, n, rows);
+}
+"""
+SILENT = {
+    "whole blocks leave": "if (blockIdx.x >= rows) return;\n__syncthreads();",
+    "branch on a parameter": "if (n > 100) __syncthreads();",
+    "branch that all 256 threads take": "if (t < 256) { s[t] = x[i]; __syncthreads(); }",
+    "equal trip counts": "for (int c = t; c < 1024; c += 256) { s[t] = x[c]; __syncthreads(); }",
+    "length read at a uniform index": "int len = lengths[blockIdx.x];\nif (len == 0) return;\n__syncthreads();",
+    "loop to a uniform length": "for (int c = 0; c < lengths[blockIdx.x]; ++c) { s[t] = x[c]; __syncthreads(); }",
+    "rounded up, so that all turn alike": (
+        "for (int c = t; c < (n + 255) / 256 * 256; c += 256) { if (c < n) s[t] = x[c]; __syncthreads(); }"
+    ),
+    "decision made together": (
+        "while (true) {\n    if (__syncthreads_or(x[i] > 0.0f)) break;\n    s[t] += 1.0f;\n    __syncthreads();\n}"
+    ),
+    "flag in shared memory": (
+        "if (t == 0) done = n;\n__syncthreads();\nwhile (done > 0) {\n    __syncthreads();\n"
+        "    if (t == 0) done -= 1;\n    __syncthreads();\n}"
+    ),
+    "both arms meet one barrier": "if (t < 128) { s[t] = 1.0f; __syncthreads(); } else { __syncthreads(); }",
+    "warp barrier in a thread branch": "if (t < 7) { s[t] = 0.0f; }\n__syncwarp();",
+    "work is guarded, not the barrier": "if (i < n) s[t] = x[i];\n__syncthreads();",
+    "leaving after the last barrier": "s[t] = x[t];\n__syncthreads();\nif (i >= n) return;",
+}
+FLAGGED = {
+    "early return": "if (i >= n) return;  //~ KL203\n__syncthreads();",
+    "nested early return": "if (n > 5) {\n    if (i >= n) return;  //~ KL203\n}\n__syncthreads();",
+    "barrier in a helper": "if (t < 128) {  //~ KL203\n    s[t] = x[i];\n    meet();\n}",
+    "data of each thread decides": "if (x[i] > 0.0f) {  //~ KL203\n    __syncthreads();\n}",
+    "leaving a loop one by one": (
+        "for (int c = 0; c < n; ++c) {\n    if (x[i * n + c] < 0.0f) break;  //~ KL203\n    __syncthreads();\n}"
+    ),
+    "strided loop": "for (int c = t; c < n; c += 256) {  //~ KL203\n    s[t] = x[c];\n    __syncthreads();\n}",
+    "length of each thread": (
+        "for (int c = 0; c < lengths[i]; ++c) {  //~ KL203\n    s[t] += x[c];\n    __syncthreads();\n}"
+    ),
+    "else arm only": "if (t < 32) {  //~ KL203\n    s[t] = 1.0f;\n} else {\n    __syncthreads();\n}",
+}
+
+
+def source(body: str, check: str = "") -> str:
+    return KERNEL.replace("BODY", body).replace("CHECK", check)
+
+
+def flagged_lines(text: str, confidence: Confidence) -> tuple[list[int], list[int]]:
+    text, marks = strip_markers(text)
+    found = check_source(text, rules=[BarrierDivergence], confidence=confidence)
+    return sorted({text.encode().count(b"\n", 0, f.span.start) + 1 for f in found}), sorted(marks)
+
+
+@pytest.mark.parametrize("title", SILENT)
+def test_silent_even_with_audit(title: str) -> None:
+    assert flagged_lines(source(SILENT[title]), Confidence.LOW)[0] == []
+
+
+@pytest.mark.parametrize("title", FLAGGED)
+def test_flagged(title: str) -> None:
+    found, expected = flagged_lines(source(FLAGGED[title]), Confidence.MEDIUM)
+    assert found == expected
+
+
+def test_sizes_known_to_fill_every_block_make_the_early_return_uniform() -> None:
+    text = source("if (i >= n) return;\n__syncthreads();", "    if (n % 256 != 0) return;")
+    assert flagged_lines(text, Confidence.LOW)[0] == []
