@@ -85,5 +85,6 @@ def _write_file(path: str, text: str, append: bool = False) -> None:
         parent.mkdir(parents=True, exist_ok=True)
         with open(path, "a" if append else "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.write(text)
-    except OSError as error:
-        raise click.UsageError(f"cannot write `{path}`: {(error.strerror or '').lower()}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise click.UsageError(f"cannot write `{path}`: {reason.lower()}") from error

@@ -67,20 +67,26 @@ def sift(
 
 
 def finish(source: SourceFile, result: FileResult, settings: Settings, known: Sequence[type[Rule]]) -> Sifted:
-    """Suppressions first, then `check_file` of every rule, whose findings can be suppressed in turn."""
-    first = sift(source, result.findings, result.suppressions, settings, known)
-    facts = FileFacts(source.path, result.problem, first.uses, result.overruns)
+    """Suppressions first, then `check_file` of every rule, whose findings can be suppressed in turn.
+
+    A comment may suppress what is said about itself, and is then not unused; so `check_file` is asked a second time,
+    knowing what its own first findings used.
+    """
+    sifted = sift(source, result.findings, result.suppressions, settings, known)
+    for _ in range(2 if result.suppressions else 1):
+        facts = FileFacts(source.path, result.problem, sifted.uses, result.overruns)
+        own, notes = _check_file(facts, settings)
+        sifted = sift(source, (*result.findings, *own), result.suppressions, settings, known)
+    return Sifted(sorted_findings(sifted.visible), sorted_findings(sifted.suppressed), sifted.uses, notes)
+
+
+def _check_file(facts: FileFacts, settings: Settings) -> tuple[list[Finding], tuple[Notification, ...]]:
+    """What the rules about the linting itself find; a rule that raises costs one notification."""
     own: list[Finding] = []
     notes: list[Notification] = []
     for rule in settings.rules:
         try:
             own += rule().check_file(facts)
         except Exception as error:
-            notes.append(internal_error("checking this file", error, source.path, rule.code))
-    second = sift(source, own, result.suppressions, settings, known)
-    return Sifted(
-        sorted_findings((*first.visible, *second.visible)),
-        sorted_findings((*first.suppressed, *second.suppressed)),
-        first.uses,
-        tuple(notes),
-    )
+            notes.append(internal_error("checking this file", error, facts.path, rule.code))
+    return own, tuple(notes)

@@ -121,8 +121,9 @@ def _read_all(files: Iterable[FoundFile], how: Run, cache: Cache, project: Proje
         if not problem and language is None:
             problem = "it is neither CUDA nor Python, by its name or its first lines"
         language = language or "python"
-        relevant = not is_plain_cpp(file.path, data) and may_hold_kernels(data, language)
-        if not problem and (relevant or file.explicit or language == "python"):
+        plain = is_plain_cpp(file.path, data)
+        relevant = not plain and may_hold_kernels(data, language)
+        if not problem and (file.explicit or not plain):
             problem = why_unreadable(data)
         reading.languages[file.path], reading.sizes[file.path] = language, len(data)
         if problem:

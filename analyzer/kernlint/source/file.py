@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import bisect
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 CUDA = "cuda"
 PYTHON = "python"
@@ -33,17 +36,7 @@ class SourceFile:
     @cached_property
     def line_starts(self) -> list[int]:
         """Byte offset of the first byte of each line."""
-        starts = [0]
-        data, at = self.data, 0
-        while True:
-            lf, cr = data.find(b"\n", at), data.find(b"\r", at)
-            if lf < 0 and cr < 0:
-                return starts
-            if cr >= 0 and (lf < 0 or cr < lf):
-                at = cr + (2 if data[cr + 1 : cr + 2] == b"\n" else 1)
-            else:
-                at = lf + 1
-            starts.append(at)
+        return [0, *(match.end() for match in _LINE_END.finditer(self.data))]
 
     def line_of(self, offset: int) -> int:
         """1-based line number of a byte offset."""
