@@ -14,6 +14,7 @@ import argparse
 import json
 import posixpath
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -101,13 +102,13 @@ def _identity(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def package_of(folder: Path) -> tuple[str, str]:
-    """Name and version from the package's own metadata, else from a folder called `name-version`."""
+    """Normalised name (PEP 503) and version from the package's own metadata, else from a folder called `name-version`."""
     for metadata in sorted(
         [*folder.glob("*.dist-info/METADATA"), *folder.glob("PKG-INFO"), *folder.glob("*/PKG-INFO")]
     ):
         headers = HeaderParser().parsestr(metadata.read_text("utf-8", "replace"))
         if headers["Name"] and headers["Version"]:
-            return headers["Name"], headers["Version"]
+            return re.sub(r"[-_.]+", "-", headers["Name"]).lower(), headers["Version"]
     name, _, version = folder.name.rpartition("-")
     return (name, version) if name else (folder.name, "unknown")
 

@@ -129,7 +129,7 @@ def test_package_and_version_come_from_the_metadata(tmp_path: Path) -> None:
     package_of = script().package_of
     info = tmp_path / "fla_core" / "fla_core-0.6.0.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fla-core\nVersion: 0.6.0\n\ntext\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: FLA_core\nVersion: 0.6.0\n\ntext\n")
     assert package_of(info.parent) == ("fla-core", "0.6.0")
     assert package_of(tmp_path / "deepspeed-0.17.0") == ("deepspeed", "0.17.0")
 
