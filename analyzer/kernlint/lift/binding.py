@@ -44,6 +44,8 @@ def _argument_number(parameter: Param, value: HostValue) -> Expr | None:
         # An argument of unknown type goes where the kernel takes a pointer: it is a tensor.
         value.tensor, value.expr, value.untyped = value.untyped, None, None
         return None
+    if parameter.dtype is not None and parameter.dtype.is_float and parameter.role is ParamRole.SCALAR:
+        return None
     if value.expr is not None and value.tensor is None:
         return value.expr
     return truth_as_int(value)
@@ -70,7 +72,7 @@ def bind_module(module: Module) -> None:
         path = launch.attrs.get("kernel_path")
         if path is not None and path != module.path:
             continue
-        kernel = by_offset.get(launch.attrs.get("kernel_offset", -1))
+        kernel: Kernel | None = by_offset.get(launch.attrs.get("kernel_offset", -1))
         if kernel is None and launch.import_from is None:
             kernel = by_name.get(launch.kernel_name)
         if kernel is not None:
@@ -87,9 +89,9 @@ def bind_across(modules: Sequence[Module]) -> None:
     for module in modules:
         for launch in module.launches:
             if launch.kernel is None:
-                kernel = _found(launch, module, paths, index)
-                if kernel is not None:
-                    bind(launch, kernel)
+                found = _found(launch, module, paths, index)
+                if found is not None:
+                    bind(launch, found)
 
 
 def _found(

@@ -52,12 +52,14 @@ def _failure(source: SourceFile) -> UnparsedRegion:
 
 def _lift_kernels(module: Module, scope: PythonScope) -> None:
     if any(function.is_jit for function in scope.functions):
-        from kernlint.lift.triton.module import lift_triton
+        from kernlint.lift.triton.kernels import lift_triton
 
-        module.kernels += lift_triton(scope)
+        module.kernels += lift_triton(scope.tree, scope.source, scope, scope.resolver)
     if any(mark in scope.source.data for mark in _CUDA_MARKS):
-        from kernlint.lift.cuda.embedded import embedded_cuda
-
+        try:
+            from kernlint.lift.cuda.embedded import embedded_cuda
+        except ImportError:
+            return
         for part in embedded_cuda(scope.tree, scope.source):
             module.kernels += part.kernels
             module.launches += part.launches

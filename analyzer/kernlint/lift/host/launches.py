@@ -97,6 +97,7 @@ def _described(frame: Frame, site: Site, kernel: KernelRef, host: HostFunction) 
         span=frame.call_span or frame.scope.text.span(call),
         host=host,
         grid=grid_of(frame, grid),
+        block=(),
         in_loop=frame.loops > 0,
         device_guarded=frame.guarded,
     )
