@@ -23,6 +23,7 @@ class Comment:
 # Each alternative starts at a byte that can begin a comment or a literal; the scanners then find its end.
 _CPP_TOKEN = re.compile(rb"//|/\*|(?:\b(?:u8|[uUL])?R)?\"|'")
 _PYTHON_TOKEN = re.compile(rb"#|\"\"\"|'''|\"|'")
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 _CUDA_MARKS = (b"__global__", b"__device__", b"<<<")
 _RAW_OPEN = re.compile(rb"([^()\\\s]{0,16})\(")
 
@@ -57,12 +58,11 @@ def _cpp_comments(data: bytes, start: int, end: int) -> list[Comment]:
 
 def _line_end(data: bytes, at: int, end: int) -> int:
     """End of a `//` comment, without its line end; a backslash before the line end continues it."""
-    while True:
-        lf, cr = data.find(b"\n", at, end), data.find(b"\r", at, end)
-        stop = min((x for x in (lf, cr) if x >= 0), default=end)
-        if stop == end or data[stop - 1 : stop] != b"\\":
-            return stop
-        at = stop + (2 if data[stop : stop + 2] == b"\r\n" else 1)
+    while (match := _LINE_END.search(data, at, end)) is not None:
+        if data[match.start() - 1 : match.start()] != b"\\":
+            return match.start()
+        at = match.end()
+    return end
 
 
 def _is_digit_separator(data: bytes, at: int) -> bool:
@@ -100,8 +100,8 @@ def _python_comments(data: bytes) -> list[Comment]:
     while (match := _PYTHON_TOKEN.search(data, at)) is not None:
         token = match.group()
         if token == b"#":
-            lf, cr = data.find(b"\n", match.end()), data.find(b"\r", match.end())
-            at = min((x for x in (lf, cr) if x >= 0), default=end)
+            stop = _LINE_END.search(data, match.end())
+            at = stop.start() if stop is not None else end
             found.append(Comment(match.start(), at))
             continue
         body = match.end()
