@@ -126,7 +126,7 @@ def _known_function(
         rest = list(zip(args[1:], node.args[1:], strict=False))
         named = [(key.arg, keywords[key.arg], key.value) for key in node.keywords if key.arg in keywords and key.arg]
         return Bound(args[0], tuple(rest), tuple(named))
-    numbers = _numbers(args)
+    numbers = _numbers(args) if dotted != "len" else None
     if numbers is not None:
         return _integer_function(frame, dotted, numbers, keywords)
     return _sequence_function(frame, dotted, args)

@@ -34,6 +34,7 @@ from kernlint.lift.host.value import (
     as_int,
     as_tensor,
     given,
+    seen_tensor,
 )
 
 MAX_NESTING = 60
@@ -258,6 +259,10 @@ def conditional(frame: Frame, node: ast.IfExp) -> HostVal:
 def _unary(frame: Frame, node: ast.UnaryOp) -> HostVal:
     if isinstance(node.op, ast.Not):
         return conditions.truth_value(frame, node)
+    if isinstance(node.op, ast.USub):
+        ceiling = _negated_floor(frame, node.operand)
+        if ceiling is not None:
+            return ceiling
     value = evaluate(frame, node.operand)
     if isinstance(node.op, ast.USub):
         if isinstance(value, Literal) and isinstance(value.value, float):
@@ -268,6 +273,16 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> HostVal:
     if isinstance(node.op, ast.UAdd):
         return value
     return frame.unknown(node)
+
+
+def _negated_floor(frame: Frame, node: ast.expr) -> Int | None:
+    """ceil(a / b), written `-(-a // b)`"""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
+        return None
+    if not isinstance(node.left, ast.UnaryOp) or not isinstance(node.left.op, ast.USub):
+        return None
+    a, b = as_int(evaluate(frame, node.left.operand)), as_int(evaluate(frame, node.right))
+    return Int(arith.cdiv(a, b)) if a is not None and b is not None and b.constant != 0 else None
 
 
 def _binary(frame: Frame, node: ast.BinOp) -> HostVal:
@@ -352,10 +367,18 @@ def _subscript(frame: Frame, node: ast.Subscript) -> HostVal:
     named = node.slice.value if isinstance(node.slice, ast.Constant) else None
     if isinstance(base, Given) and not base.is_tensor and isinstance(named, str):
         return given(f"{base.key}[{named!r}]", f"{base.name}[{named!r}]")
-    tensor = as_tensor(base) if isinstance(base, Tensor) or getattr(base, "is_tensor", False) else None
+    tensor = as_tensor(base) if seen_tensor(base) is not None or _tensor_index(node.slice) else None
     if tensor is None and isinstance(base, Given):
         return given(*_element_name(frame, base, node), init="computed")
     return indexed(frame, tensor, node) if tensor is not None else frame.unknown(node)
+
+
+def _tensor_index(node: ast.expr) -> bool:
+    """Whether an index is one only tensors take: several at once, with slices, `...` or None."""
+    return isinstance(node, ast.Tuple) and any(
+        isinstance(item, ast.Slice) or (isinstance(item, ast.Constant) and item.value in (None, Ellipsis))
+        for item in node.elts
+    )
 
 
 def _element_name(frame: Frame, base: Given, node: ast.Subscript) -> tuple[str, str]:

@@ -144,7 +144,10 @@ def _arguments(frame: Frame, call: ast.Call, launch: Launch, kernel: HostVal) ->
         if items is None:
             launch.attrs["starred"] = True  # further positions are unknown
             break
-        positional += [host_value(frame, item, node.value) for item in items]
+        for item in items:
+            made = host_value(frame, item, None)
+            made.span = frame.scope.text.span(node)
+            positional.append(made)
     launch.positional = tuple(positional)
     for keyword in call.keywords:
         value = evaluate(frame, keyword.value)

@@ -280,7 +280,7 @@ def method_of_tensor(
         tensor = as_tensor(base)
         return _measured(frame, tensor, method, [*args, *keywords.values()]) if tensor is not None else None
     if method in NEW and (tensor := as_tensor(base)) is not None:
-        return constructed(frame, node, method.removeprefix("new_"), args, keywords, tensor.dtype)
+        return constructed(frame, node, method.removeprefix("new_"), args, keywords, tensor)
     if method == "contiguous":
         tensor = as_tensor(base)
         if tensor is None or "memory_format" in keywords:
@@ -357,12 +357,15 @@ def constructed(
     name: str,
     args: Sequence[HostVal],
     keywords: dict[str, HostVal],
-    inherited: ElementType | None = None,
+    like: Tensor | None = None,
 ) -> Tensor:
-    """`torch.zeros(...)`, `x.new_empty(...)`."""
-    dtype = _dtype_argument(args, keywords) or ((inherited or None) if "dtype" not in keywords else None)
-    if dtype is None and inherited is None and "dtype" not in keywords:
-        dtype = TYPES["float32"] if name in ("empty", "zeros", "ones", "rand", "randn") else None
+    """`torch.zeros(...)`, or `like.new_zeros(...)`."""
+    dtype = _dtype_argument(args, keywords)
+    if dtype is None and "dtype" not in keywords:
+        if like is not None:
+            dtype = like.dtype
+        elif name in ("empty", "zeros", "ones", "rand", "randn"):
+            dtype = TYPES["float32"]
     size_args = [arg for arg in args if not isinstance(arg, Dtype)]
     fill = 0.0 if name == "zeros" else 1.0 if name == "ones" else None
     if name == "full" and len(size_args) > 1:

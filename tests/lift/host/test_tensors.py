@@ -1,0 +1,191 @@
+"""What host code establishes about tensors: shape, layout, type, initialisation, storage."""
+
+from __future__ import annotations
+
+import pytest
+from python_project import launch_in, lifted
+
+from kernlint.ir.host import Launch, TensorFacts
+from kernlint.ir.types import BFLOAT16, FLOAT16, FLOAT32, INT32
+
+
+def facts(body: str, name: str = "x_ptr") -> TensorFacts:
+    """The tensor passed as `name` at the end of `def copy(a, b, n): <body>`."""
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    launch = launch_in(f"\ndef copy(a, b, n):\n{lines}    copy_kernel[(1,)](x, b, n, BLOCK=64)\n")
+    tensor = launch.arguments[name].tensor
+    assert tensor is not None
+    return tensor
+
+
+def sizes(tensor: TensorFacts) -> list[str] | None:
+    return None if tensor.shape is None else [repr(size) for size in tensor.shape]
+
+
+@pytest.mark.parametrize(
+    ("expression", "init", "dtype"),
+    [
+        ("torch.empty((4, n), device=a.device)", "empty", FLOAT32),
+        ("torch.empty(4, n, dtype=torch.float16)", "empty", FLOAT16),
+        ("torch.zeros([4, n], dtype=torch.int32)", "zeros", INT32),
+        ("torch.ones((4, n))", "full", FLOAT32),
+        ("torch.full((4, n), 3.0)", "full", None),
+        ("a.new_zeros(4, n, dtype=torch.bfloat16)", "zeros", BFLOAT16),
+        ("a.new_empty((4, n))", "empty", None),
+        ("torch.randn(4, n)", "computed", FLOAT32),
+    ],
+)
+def test_allocations(expression: str, init: str, dtype: object) -> None:
+    tensor = facts(f"x = {expression}")
+    assert (tensor.init, tensor.dtype, tensor.contiguous) == (init, dtype, True)
+    assert sizes(tensor) == ["4", "n"]
+    assert [repr(stride) for stride in tensor.strides or ()] == ["n", "1"]
+    assert repr(tensor.numel) == "4*n"
+    assert tensor.alias_of == ""
+
+
+@pytest.mark.parametrize(("expression", "value"), [("torch.zeros(8)", 0.0), ("torch.full((8,), -1.5)", -1.5)])
+def test_fill_values(expression: str, value: float) -> None:
+    fill = facts(f"x = {expression}").fill
+    assert fill is not None
+    assert fill.attrs["value"] == value
+
+
+def test_empty_like_follows_its_source() -> None:
+    """`empty_like` keeps the order of the strides, so it is contiguous only if its source is."""
+    unknown = facts("r, c = a.shape\nx = torch.empty_like(a)")
+    assert (unknown.init, unknown.contiguous, sizes(unknown)) == ("empty", None, ["a.shape[0]", "a.shape[1]"])
+    assert facts("assert a.is_contiguous()\nx = torch.empty_like(a)").contiguous is True
+    assert facts("a = a.t()\nx = torch.empty_like(a)").contiguous is False
+    assert facts("x = torch.empty_like(a.t(), memory_format=torch.contiguous_format)").contiguous is True
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("x = a.contiguous()", True),
+        ("assert a.is_contiguous()\nx = a", True),
+        ("if not a.is_contiguous():\n    raise ValueError\nx = a", True),
+        ("if not a.is_contiguous():\n    a = a.contiguous()\nx = a", True),
+        ("x = a if a.is_contiguous() else a.contiguous()", True),
+        ("assert all(t.is_contiguous() for t in (a, b))\nx = a", True),
+        ("assert a.is_contiguous() and b.is_contiguous(), 'no'\nx = a", True),
+        ("torch._check(a.is_contiguous())\nx = a", True),
+        ("x = a", None),
+        ("if a.is_contiguous():\n    print(a)\nx = a", None),
+        ("x = a.t()", False),
+        ("x = a.transpose(0, 1)", False),
+        ("x = a.contiguous().t()", False),
+        ("x = a.t().contiguous()", True),
+        ("x = a.expand(4, n)", False),
+        ("x = a[:, 1:]", False),
+        ("x = a.contiguous()[2:]", True),
+        ("x = a.contiguous().view(-1)", True),
+        ("x = a.view(-1, n)", None),
+        ("x = a.reshape(-1)", None),
+    ],
+)
+def test_contiguity(body: str, expected: bool | None) -> None:
+    assert facts(body).contiguous is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "root"),
+    [
+        ("x = a", "a"),
+        ("x = a.view(-1)", "a"),
+        ("y = a.view(-1)\nx = y[0]", "a"),
+        ("x = a.detach()", "a"),
+        ("x = a.contiguous()", "a"),  # the same memory when it was contiguous already
+        ("x = a.t().contiguous()", ""),
+        ("x = a.clone()", ""),
+        ("x = a.to(torch.float32)", ""),
+        ("x = torch.empty_like(a)", ""),
+    ],
+)
+def test_storage(body: str, root: str) -> None:
+    assert facts(body).alias_of == root
+
+
+def test_two_arguments_of_one_tensor() -> None:
+    launch = launch_in(
+        "\ndef step(p, n):\n    out = p\n    copy_kernel[(1,)](p, out, n, BLOCK=64)\n",
+    )
+    first, second = launch.arguments["x_ptr"].tensor, launch.arguments["y_ptr"].tensor
+    assert first is not None
+    assert second is not None
+    assert (first.alias_of or first.name) == (second.alias_of or second.name) == "p"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "assert a.dtype == torch.bfloat16",
+        "assert torch.bfloat16 == a.dtype",
+        "assert b.dtype == a.dtype == torch.bfloat16",
+        "if a.dtype != torch.bfloat16:\n    raise TypeError",
+        "assert a.dtype in (torch.bfloat16,)",
+        "a = a.to(torch.bfloat16)",
+        "a = a.bfloat16()",
+        "a = a.to(dtype=torch.bfloat16)",
+    ],
+)
+def test_element_types(check: str) -> None:
+    assert facts(f"{check}\nx = a").dtype == BFLOAT16
+
+
+def test_unchecked_element_type_is_unknown() -> None:
+    assert facts("assert a.dtype in (torch.float16, torch.bfloat16)\nx = a").dtype is None
+
+
+def test_launch_initialises() -> None:
+    """Memory handed to a kernel is no longer known to be empty at the next launch."""
+    module = lifted(
+        """
+import torch, triton
+
+@triton.jit
+def k(y_ptr, n):
+    pass
+
+def twice(n):
+    y = torch.empty(n)
+    k[(1,)](y, n)
+    k[(2,)](y, n)
+"""
+    )
+
+    def init(launch: Launch) -> str:
+        tensor = launch.arguments["y_ptr"].tensor
+        return tensor.init if tensor is not None else "?"
+
+    assert [init(launch) for launch in module.launches] == ["empty", "computed"]
+
+
+def test_zeroed_in_place() -> None:
+    assert facts("x = torch.empty(n)\nx.zero_()").init == "zeros"
+    assert facts("x = torch.empty(n)\nx[0] = 1").init == "computed"
+
+
+def test_decorator_that_makes_arguments_contiguous() -> None:
+    launch = launch_in(
+        """
+import functools
+
+def on_device(fn):
+    @functools.wraps(fn)
+    def wrapper(*args):
+        args = [arg.contiguous() if isinstance(arg, torch.Tensor) else arg for arg in args]
+        with torch.cuda.device(args[0].device):
+            return fn(*args)
+    return wrapper
+
+@on_device
+def copy(x, y, n):
+    copy_kernel[(1,)](x, y, n, BLOCK=64)
+"""
+    )
+    tensor = launch.arguments["x_ptr"].tensor
+    assert tensor is not None
+    assert tensor.contiguous is True
+    assert launch.device_guarded
