@@ -55,19 +55,19 @@ FMA = frozenset({"fma", "fmaf", "__fmaf_rn", "__fmaf_rz", "__hfma", "__hfma2", "
 
 # conversions: (result, lanes taken from the argument)
 CONVERSIONS: dict[str, ElementType] = {
-    **dict.fromkeys("__float2half __float2half_rn __float2half_rz __double2half __ushort_as_half".split(), FLOAT16),
-    **dict.fromkeys("__int2half_rn __uint2half_rn __short_as_half __short2half_rn".split(), FLOAT16),
-    **dict.fromkeys("__half2float __bfloat162float __low2float __high2float __int2float_rn".split(), FLOAT32),
-    **dict.fromkeys("__uint2float_rn __ll2float_rn __ull2float_rn __double2float_rn __int2float_rz".split(), FLOAT32),
-    **dict.fromkeys("__float2bfloat16 __float2bfloat16_rn __float2bfloat16_rz __ushort_as_bfloat16".split(), BFLOAT16),
-    **dict.fromkeys("__double2bfloat16 __int2bfloat16_rn".split(), BFLOAT16),
-    **dict.fromkeys("__float2int_rn __float2int_rz __float2int_ru __float2int_rd __half2int_rn".split(), INT32),
-    **dict.fromkeys("__half2int_rz __double2int_rn __double2int_rz".split(), INT32),
-    **dict.fromkeys("__float2uint_rn __float2uint_rz __float2uint_rd __float2uint_ru".split(), UINT32),
-    **dict.fromkeys("__float2ll_rn __float2ll_rz".split(), INT64),
-    **dict.fromkeys("__low2half __high2half".split(), FLOAT16),
-    **dict.fromkeys("__low2bfloat16 __high2bfloat16".split(), BFLOAT16),
-    **dict.fromkeys("__half_as_ushort __bfloat16_as_ushort".split(), TYPES["uint16"]),
+    **dict.fromkeys(["__float2half", "__float2half_rn", "__float2half_rz", "__double2half", "__ushort_as_half"], FLOAT16),
+    **dict.fromkeys(["__int2half_rn", "__uint2half_rn", "__short_as_half", "__short2half_rn"], FLOAT16),
+    **dict.fromkeys(["__half2float", "__bfloat162float", "__low2float", "__high2float", "__int2float_rn"], FLOAT32),
+    **dict.fromkeys(["__uint2float_rn", "__ll2float_rn", "__ull2float_rn", "__double2float_rn", "__int2float_rz"], FLOAT32),
+    **dict.fromkeys(["__float2bfloat16", "__float2bfloat16_rn", "__float2bfloat16_rz", "__ushort_as_bfloat16"], BFLOAT16),
+    **dict.fromkeys(["__double2bfloat16", "__int2bfloat16_rn"], BFLOAT16),
+    **dict.fromkeys(["__float2int_rn", "__float2int_rz", "__float2int_ru", "__float2int_rd", "__half2int_rn"], INT32),
+    **dict.fromkeys(["__half2int_rz", "__double2int_rn", "__double2int_rz"], INT32),
+    **dict.fromkeys(["__float2uint_rn", "__float2uint_rz", "__float2uint_rd", "__float2uint_ru"], UINT32),
+    **dict.fromkeys(["__float2ll_rn", "__float2ll_rz"], INT64),
+    **dict.fromkeys(["__low2half", "__high2half"], FLOAT16),
+    **dict.fromkeys(["__low2bfloat16", "__high2bfloat16"], BFLOAT16),
+    **dict.fromkeys(["__half_as_ushort", "__bfloat16_as_ushort"], TYPES["uint16"]),
     "__half_as_short": TYPES["int16"],
 }
 BITCASTS: dict[str, ElementType] = {
@@ -80,11 +80,15 @@ BITCASTS: dict[str, ElementType] = {
 }
 # results with two lanes of this element
 PAIRS: dict[str, ElementType] = {
-    **dict.fromkeys("__float22half2_rn __floats2half2_rn __float2half2_rn __half2half2 __halves2half2".split(), FLOAT16),
-    **dict.fromkeys("__low2half2 __high2half2 __lows2half2 __highs2half2".split(), FLOAT16),
-    **dict.fromkeys("__float22bfloat162_rn __floats2bfloat162_rn __float2bfloat162_rn __bfloat162bfloat162".split(), BFLOAT16),
-    **dict.fromkeys("__halves2bfloat162 make_bfloat162".split(), BFLOAT16),
-    **dict.fromkeys("__half22float2 __bfloat1622float2".split(), FLOAT32),
+    **dict.fromkeys(
+        ["__float22half2_rn", "__floats2half2_rn", "__float2half2_rn", "__half2half2", "__halves2half2"], FLOAT16
+    ),
+    **dict.fromkeys(["__low2half2", "__high2half2", "__lows2half2", "__highs2half2"], FLOAT16),
+    **dict.fromkeys(
+        ["__float22bfloat162_rn", "__floats2bfloat162_rn", "__float2bfloat162_rn", "__bfloat162bfloat162"], BFLOAT16
+    ),
+    **dict.fromkeys(["__halves2bfloat162", "make_bfloat162"], BFLOAT16),
+    **dict.fromkeys(["__half22float2", "__bfloat1622float2"], FLOAT32),
     "make_half2": FLOAT16,
 }
 LOADS = {
@@ -321,7 +325,9 @@ def limits_constant(element: ElementType, name: str) -> int | float | None:
         if largest is None:
             return None
         if name == "epsilon":
-            return {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}.get(element.name)
+            return {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}.get(
+                element.name
+            )
         return {"max": largest, "lowest": -largest}.get(name)
     bits = element.bits
     if element.kind.value == "uint":

@@ -67,10 +67,16 @@ def _expression_statement(m: Machine, node: Node) -> Left | None:
 def _declares(m: Machine, node: Node) -> bool:
     """`ns::type<32> name = value;` that the grammar took for two comparisons: declare it."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if left is None or right is None or left.type != "binary_expression" or right.type not in (
-        "assignment_expression",
-        "identifier",
-        "call_expression",
+    if (
+        left is None
+        or right is None
+        or left.type != "binary_expression"
+        or right.type
+        not in (
+            "assignment_expression",
+            "identifier",
+            "call_expression",
+        )
     ):
         return False
     operators = [side.child_by_field_name("operator") for side in (left, node)]
@@ -306,9 +312,7 @@ def _cases(m: Machine, body: Node, test: Value) -> tuple[list[tuple[Condition | 
     return groups, labelled
 
 
-def _case(
-    m: Machine, node: Node, test: Value, condition: Condition, nodes: list[Node]
-) -> tuple[Left | None, bool]:
+def _case(m: Machine, node: Node, test: Value, condition: Condition, nodes: list[Node]) -> tuple[Left | None, bool]:
     """Run one group; whether control does not fall into the next."""
     target = Target("switch", len(m.layers), len(m.frames) + 1)
     m.targets.append(target)

@@ -315,9 +315,7 @@ def async_copy(
     value = memory.load_from(m, sides[0], CType("", element or pointee(source).element), node)
     if masked:
         m.pop_frame()
-    memory.access(
-        m, AccessKind.ASYNC_COPY, sides[1], node, element=element, value=value, attrs={"instruction": name}
-    )
+    memory.access(m, AccessKind.ASYNC_COPY, sides[1], node, element=element, value=value, attrs={"instruction": name})
     return value
 
 

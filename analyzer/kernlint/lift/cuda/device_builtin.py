@@ -11,7 +11,14 @@ from kernlint.ir.types import BOOL, FLOAT32, FLOAT64, ElementType
 from kernlint.ir.value import Value
 from kernlint.lift.cuda import builtins as known
 from kernlint.lift.cuda.device_machine import Machine, Place, TypedValue, object_of, pointee
-from kernlint.lift.cuda.device_ops import binary, comparison, convert, data_dependent, minimum_or_maximum, pointer_to_integer
+from kernlint.lift.cuda.device_ops import (
+    binary,
+    comparison,
+    convert,
+    data_dependent,
+    minimum_or_maximum,
+    pointer_to_integer,
+)
 from kernlint.lift.cuda.device_resolve import resolve_type
 from kernlint.lift.cuda.device_sync import atomic_call, barrier_call, shuffle_call, vote_call
 from kernlint.lift.cuda.device_types import CType, common, named_element, promoted
@@ -38,10 +45,17 @@ def builtin_call(
     over synchronisation and atomics."""
     if scope.startswith("std::numeric_limits") or scope.startswith("numeric_limits") or "numeric_limits<" in scope:
         return _limits(m, scope, name, node)
+    identity = _IDENTITIES.get(name)
+    if identity is not None and not user_defined:
+        return thread_identity(m, *identity, node)
+    if name.endswith("_C") and name[:-2] in ("UINT32", "UINT64", "INT32", "INT64"):
+        values = [argument.value for argument in arguments_of(m, arguments)]
+        element = named_element(f"{name[:-2].lower()}_t")
+        return convert(m, values[0], CType("", element), node, True) if values else None
     if scope not in _STD and not (name.startswith("__") or name.startswith("atomic")):
         return None
     if name in known.ASSERTS:
-        return _assertion(m, name, arguments, node)
+        return assertion(m, name, arguments, node)
     is_priority = name in _PRIORITY or name.startswith("__") or name.split("_")[0] in known.ATOMICS
     if user_defined and not is_priority:
         return None
@@ -54,6 +68,30 @@ def builtin_call(
         if result is not None:
             return result
     return _function(m, name, values, given, template_list, node)
+
+
+# what the thread is in its block: (divisor, remainder) of the linear thread number.  Source: CUTLASS `arch/arch.h`,
+# `cutlass/cutlass.h`; CUB `util_ptx.cuh`
+_IDENTITIES = {
+    "canonical_warp_idx": (32, 0),
+    "canonical_warp_idx_sync": (32, 0),
+    "canonical_warp_group_idx": (128, 0),
+    "canonical_lane_idx": (0, 32),
+    "LaneId": (0, 32),
+    "lane_id": (0, 32),
+    "get_lane_id": (0, 32),
+    "WarpId": (32, 0),
+    "canonical_thread_idx_in_warpgroup": (0, 128),
+}
+
+
+def thread_identity(m: Machine, divisor: int, modulus: int, node: Node) -> Value:
+    from kernlint.ir.types import INT32
+    from kernlint.lift.cuda.device_groups import linear_thread
+
+    rank = linear_thread(m, node)
+    by = m.constant(divisor or modulus, INT32)
+    return binary(m, "/" if divisor else "%", rank, by, node)
 
 
 def _is_known(name: str) -> bool:
@@ -82,7 +120,19 @@ _TABLE: frozenset[str] = frozenset().union(
     known.IGNORED,
     known.TRANSPARENT,
     known.INTEGER_CALLS,
-    ("make_float8", "__isinf", "isinf", "isnan", "isfinite", "__hisnan", "__hisinf", "roundf", "rintf", "truncf", "round"),
+    (
+        "make_float8",
+        "__isinf",
+        "isinf",
+        "isnan",
+        "isfinite",
+        "__hisnan",
+        "__hisinf",
+        "roundf",
+        "rintf",
+        "truncf",
+        "round",
+    ),
     ("rint", "trunc", "log1pf", "expm1f", "log10f", "copysignf", "normcdff", "__saturatef", "hrint", "__powf", "cbrtf"),
     ("clamp", "swap", "sigmoid", "__frcp_rn", "hrcp", "h2rcp", "frexpf", "ldexpf", "scalbnf", "nearbyintf", "lrintf"),
     ("memcpy", "memset", "lgammaf", "tgammaf", "erfcf", "acosf", "asinf", "atanf", "atan2f", "sinhf", "coshf"),
@@ -200,9 +250,7 @@ def _unary_math(m: Machine, op: str, name: str, x: Value, node: Node) -> Value:
     return m.value(op, (x,), dtype, node, expr)
 
 
-def _binary_math(
-    m: Machine, op: str, name: str, values: list[Value], template_list: Node | None, node: Node
-) -> Value:
+def _binary_math(m: Machine, op: str, name: str, values: list[Value], template_list: Node | None, node: Node) -> Value:
     if template_list is not None and template_list.named_child_count:
         to = resolve_type(m, m.text(template_list.named_children[0]))
         if to.is_scalar:
@@ -225,7 +273,7 @@ def _load(m: Machine, name: str, address: Value, node: Node) -> Value:
     return load_from(m, place.address, place.ctype, node, cached=known.LOADS[name])
 
 
-def _assertion(m: Machine, name: str, arguments: Node | None, node: Node) -> Value:
+def assertion(m: Machine, name: str, arguments: Node | None, node: Node) -> Value:
     given = [child for child in arguments.named_children if child.type != "comment"] if arguments is not None else []
     if given:
         value = m.eval(given[0])

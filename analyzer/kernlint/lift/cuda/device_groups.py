@@ -83,7 +83,9 @@ def group_function(
         for word, meaning in (("plus", "sum"), ("greater", "max"), ("less", "min")):
             if word in m.text(node):
                 op = meaning
-        return m.value("reduce" if name == "reduce" else "scan", (x,), x.dtype, node, expr, None, {"op": op, "dim": None})
+        return m.value(
+            "reduce" if name == "reduce" else "scan", (x,), x.dtype, node, expr, None, {"op": op, "dim": None}
+        )
     if name == "memcpy_async" and len(given) >= 3:
         from kernlint.lift.cuda.device_asm import async_copy
 
@@ -146,7 +148,9 @@ def group_method(
         for index in range(3):
             total = total * m.expr_of(m.grid_value("bd", index, node))
         return m.value("floordiv", (width,), UINT32, node, arith.cdiv(total, m.expr_of(width)))
-    grid = {"thread_index": "t", "group_index": "g", "group_dim": "bd", "dim_threads": "bd", "dim_blocks": "gd"}.get(name)
+    grid = {"thread_index": "t", "group_index": "g", "group_dim": "bd", "dim_threads": "bd", "dim_blocks": "gd"}.get(
+        name
+    )
     if grid is not None:
         if obj.role == "grid" and grid == "bd":
             grid = "gd"

@@ -54,6 +54,7 @@ class Place:
     address: Value | None = None
     component: int = -1  # of a vector held in `key`
     name: str = ""
+    value: Value | None = None  # what stands there, when it is no lvalue
 
 
 @dataclass(slots=True, eq=False)
@@ -410,9 +411,7 @@ class Machine:
         self.symbols[path] = made
         return made
 
-    def buffer(
-        self, name: str, space: Space, ctype: CType, node: Node | None = None, readonly: bool = False
-    ) -> Buffer:
+    def buffer(self, name: str, space: Space, ctype: CType, node: Node | None = None, readonly: bool = False) -> Buffer:
         """A new buffer, registered under its name (with a number when the name is taken)."""
         span = self.span(node) if node is not None else self.kernel.span
         made = Buffer(name, space, None if ctype.depth else ctype.element, span, readonly=readonly)

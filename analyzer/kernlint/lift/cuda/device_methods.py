@@ -4,22 +4,58 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernlint.ir.expr import param
 from kernlint.ir.kernel import AccessKind, BarrierKind
+from kernlint.ir.types import UINT32
 from kernlint.ir.value import Value
 from kernlint.lift.cuda.builtins import ATOMIC_METHODS, BLOCK_COLLECTIVES
 from kernlint.lift.cuda.device_machine import Machine, Object, TypedValue, pointee
 from kernlint.lift.cuda.device_objects import elements_of, elements_pointer
+from kernlint.lift.cuda.device_ops import binary, convert
 from kernlint.lift.cuda.device_sync import atomic
 from kernlint.lift.cuda.evaluate_inline import Argument
-from kernlint.lift.cuda.memory import access, load_from, store_to
+from kernlint.lift.cuda.memory import access, load_from, place_of, store, store_to
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_WAITS = frozenset({"wait", "consumer_wait", "arrive_and_wait", "try_wait", "wait_prior", "wait_barrier"})
+FAST_DIVISION = frozenset({"divmod", "div", "mod", "fast_divmod"})
+_WAITS = frozenset(
+    {
+        "wait_parity",
+        "try_wait_parity",
+        "waitParity",
+        "wait",
+        "consumer_wait",
+        "arrive_and_wait",
+        "try_wait",
+        "wait_prior",
+        "wait_barrier",
+    }
+)
 _COMMITS = frozenset({"producer_commit", "commit", "arrive", "arrive_and_expect_tx", "arrive_tx"})
 _NOTHING = frozenset({"producer_acquire", "consumer_release", "init", "fill", "clear", "advance"})
 _POINTERS = frozenset({"data", "data_ptr", "get", "begin", "ptr", "raw", "mutable_data_ptr"})
+
+
+def fast_division(
+    m: Machine, receiver: Value, obj: Object | None, name: str, arguments: Node | None, node: Node
+) -> Value | None:
+    """`divisor.divmod(n, quotient, remainder)` of the usual fast-division classes: division by the number it holds."""
+    nodes = [child for child in arguments.named_children if child.type != "comment"] if arguments is not None else []
+    if obj is None or not obj.symbolic or not nodes:
+        return None
+    divisor = m.symbol(obj.path)
+    if divisor.expr is None:
+        divisor.expr = param(obj.path)
+    by = m.value("param", (), UINT32, node, divisor.expr, None, {"name": obj.path})
+    number = m.eval(nodes[0])
+    quotient, remainder = binary(m, "/", number, by, node), binary(m, "%", number, by, node)
+    if len(nodes) == 3:
+        for target, value in zip(nodes[1:], (quotient, remainder), strict=True):
+            place = place_of(m, target)
+            store(m, place, convert(m, value, place.ctype, None, False), node)
+    return remainder if name == "mod" else quotient
 
 
 def unknown_method(
@@ -53,7 +89,9 @@ def unknown_method(
     m.reason("method of an unknown class")
     for value in values:
         if isinstance(value, TypedValue) and value.place is not None and value.place.key:
-            m.write(value.place.key, m.opaque("passed to an unknown method", node, value.place.ctype.element, count=False))
+            m.write(
+                value.place.key, m.opaque("passed to an unknown method", node, value.place.ctype.element, count=False)
+            )
     args = (receiver, *values)
     return m.value("call", args, None, node, m.opaque_expr(f"result of {name}"), None, {"name": name, "unknown": True})
 

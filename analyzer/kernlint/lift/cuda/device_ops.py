@@ -204,8 +204,10 @@ def retyped_pointer(m: Machine, value: Value, to: CType, node: Node | None) -> V
     assert pointer is not None
     source = pointee(value)
     moved = recast(pointer, source, to)
-    place = value.place if isinstance(value, TypedValue) else None
-    return m.typed("cast", (value,), node, pointer=moved, ctype=to, place=place, attrs={"explicit": True})
+    place, obj = (value.place, value.obj) if isinstance(value, TypedValue) else (None, None)
+    if obj is not None and obj.ctype.name != to.name:
+        obj = None
+    return m.typed("cast", (value,), node, pointer=moved, ctype=to, place=place, obj=obj, attrs={"explicit": True})
 
 
 def recast(pointer: Pointer, source: CType, to: CType) -> Pointer:
@@ -230,7 +232,10 @@ def recast(pointer: Pointer, source: CType, to: CType) -> Pointer:
 
 def _is_placeholder(pointer: Pointer) -> bool:
     return (
-        pointer.dtype is None and pointer.buffer is not None and pointer.buffer.dtype is None and not pointer.offset.terms
+        pointer.dtype is None
+        and pointer.buffer is not None
+        and pointer.buffer.dtype is None
+        and not pointer.offset.terms
     )
 
 
@@ -262,6 +267,10 @@ def convert(m: Machine, value: Value, to: CType, node: Node | None, explicit: bo
             if explicit or current.element != wanted.element or current.name != wanted.name:
                 return retyped_pointer(m, value, wanted, node)
             return value
+        if value.access is not None:
+            from kernlint.lift.cuda.memory import loaded_pointer
+
+            return loaded_pointer(m, value, to, node)
         if value.op == "const":
             return m.typed("pointer", (value,), node, pointer=Pointer(None, ZERO, None), ctype=to.pointed())
         made = m.typed("pointer", (value,), node, pointer=None, ctype=to.pointed())
@@ -362,9 +371,7 @@ def join(m: Machine, condition: Condition, a: Value, b: Value, test: Value | Non
     return made
 
 
-def _join_pointers(
-    m: Machine, condition: Condition, a: Value, b: Value, args: tuple[Value, ...], op: str
-) -> Value:
+def _join_pointers(m: Machine, condition: Condition, a: Value, b: Value, args: tuple[Value, ...], op: str) -> Value:
     assert a.pointer is not None and b.pointer is not None
     x, y = a.pointer, b.pointer
     ctype = pointee(a)

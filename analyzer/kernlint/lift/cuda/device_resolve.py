@@ -143,7 +143,7 @@ def bind_templates(
             scope.names[parameter.name] = given if isinstance(given, CType) else CType(parameter.name)
 
 
-def _enter(m: Machine, scope: Scope, name: str, value: Value) -> "Variable":
+def _enter(m: Machine, scope: Scope, name: str, value: Value) -> Variable:
     from kernlint.lift.cuda.device_machine import Variable
 
     m.vids += 1
@@ -228,6 +228,10 @@ def evaluate_constant(m: Machine, constant: Constant) -> Value | None:
         return m.value("const", (), INT32, None, m.expr_of(base) + steps, None, {"value": steps})
     scope = Scope()
     with within(m, constant.unit, scope):
+        if constant.value.type == "initializer_list":
+            from kernlint.lift.cuda.evaluate_declare import braced
+
+            return braced(m, constant.value, resolve_type(m, constant.type_text, scope), constant.name)
         value = m.eval(constant.value)
         if constant.type_text and not constant.is_enumerator:
             value = convert(m, value, resolve_type(m, constant.type_text, scope), None, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernlint.ir.expr import AtomKind, Expr, axes_of, of_atom
 from kernlint.ir.kernel import AccessKind, BarrierKind
 from kernlint.ir.types import BOOL, INT32, UINT32
 from kernlint.ir.value import Pointer, Value
@@ -48,11 +49,32 @@ def shuffle_call(m: Machine, name: str, args: list[Value], node: Node) -> Value 
 def shuffle(m: Machine, kind: str, rest: list[Value], mask: Value | None, name: str, node: Node) -> Value:
     m.barrier(BarrierKind.WARP, node, name, mask)
     dtype = rest[0].dtype if rest else None
-    expr = None if dtype is not None and dtype.is_float else m.opaque_expr("shuffled")
+    expr = None if dtype is not None and dtype.is_float else shuffled_expr(m, rest[0] if rest else None)
     attrs: dict[str, object] = {"kind": kind, "mask": mask, "name": name}
     if len(rest) > 2:
         attrs["width"] = rest[2]
     return m.value("shuffle", tuple(rest[:2]), dtype, node, expr, None, attrs)
+
+
+def shuffled_expr(m: Machine, x: Value | None) -> Expr:
+    """A value all lanes of a warp share survives a shuffle: one without thread axes, or one that has them only in
+    `threadIdx.x / 32` (the idiom that tells the compiler a warp number is uniform)."""
+    if x is not None and x.expr is not None and _uniform_in_warp(x.expr):
+        return x.expr
+    return m.opaque_expr("shuffled")
+
+
+def _uniform_in_warp(expr: Expr) -> bool:
+    for atom in expr.atoms():
+        if atom.kind is AtomKind.FLOORDIV:
+            divisor = atom.args[1]
+            if isinstance(divisor, Expr) and (divisor.constant or 0) % 32 == 0 and divisor.constant:
+                continue
+        if atom.kind in (AtomKind.OPAQUE, AtomKind.LOAD, AtomKind.CALL):
+            return False
+        if any(axis.thread for axis in axes_of(of_atom(atom))):
+            return False
+    return True
 
 
 def vote_call(m: Machine, name: str, args: list[Value], node: Node) -> Value | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import Condition
-from kernlint.ir.expr import Atom, Expr, const, substitute
+from kernlint.ir.expr import Atom, AtomKind, Expr, const, substitute
 from kernlint.ir.expr import param as param_expr
 from kernlint.ir.kernel import Access, Branch, Exit, Frame, Framework, Kernel, Loop, Param, ParamRole
 from kernlint.ir.types import Space
@@ -19,7 +19,7 @@ from kernlint.lift.cuda.evaluate_expr import EXPRESSIONS
 from kernlint.lift.cuda.unit import FunctionDefinition, ParameterDeclaration, TranslationUnit
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    pass
 
 
 def lift_kernel(definition: FunctionDefinition, unit: TranslationUnit, strict: bool = False) -> Kernel:
@@ -54,7 +54,9 @@ def _enter(m: Machine, definition: FunctionDefinition) -> None:
         where = m.unit.span(template.node)
         default: Value | None = None
         if template.kind == "value":
-            value = m.value("param", (), element, template.node, param_expr(template.name), None, {"name": template.name})
+            value = m.value(
+                "param", (), element, template.node, param_expr(template.name), None, {"name": template.name}
+            )
             value.name = template.name
             m.write(m.new_variable(template.name, CType(template.type_text, element)).key, value)
             default = m.eval(template.default) if template.default is not None else None
@@ -115,7 +117,7 @@ class _Rewriter:
     """Substitutes carried atoms in everything that was recorded, each object once."""
 
     def __init__(self, mapping: dict[Atom, Expr]) -> None:
-        self.mapping = mapping
+        self.mapping = {atom.key: (atom, expr) for atom, expr in mapping.items()}
         self.conditions: dict[int, Condition] = {}
         self.expressions: dict[int, Expr] = {}
         self.pointers: dict[int, Pointer] = {}
@@ -123,11 +125,21 @@ class _Rewriter:
         self.paths: dict[tuple[int, ...], tuple[Frame, ...]] = {}
         self.kept: list[object] = []  # objects whose id is a key must stay alive
 
+    def needed(self, form: Expr | Condition) -> dict[Atom, Expr]:
+        """The part of the mapping that concerns this expression."""
+        mapping = self.mapping
+        found = {}
+        for atom in form.deep_atoms:
+            if atom.kind is AtomKind.OPAQUE and atom.key in mapping:
+                found[atom] = mapping[atom.key][1]
+        return found
+
     def expr(self, expr: Expr) -> Expr:
         key = id(expr)
         found = self.expressions.get(key)
         if found is None:
-            found = substitute(expr, self.mapping)
+            mapping = self.needed(expr)
+            found = substitute(expr, mapping) if mapping else expr
             self.expressions[key] = found
             self.kept.append(expr)
         return found
@@ -136,7 +148,8 @@ class _Rewriter:
         key = id(condition)
         found = self.conditions.get(key)
         if found is None:
-            found = condition.substitute(self.mapping)
+            mapping = self.needed(condition)
+            found = condition.substitute(mapping) if mapping else condition
             self.conditions[key] = found
             self.kept.append(condition)
         return found
@@ -178,7 +191,9 @@ def finish(m: Machine) -> None:
     """Put closed forms in place of carried atoms, and drop what only the front end needs."""
     mapping: dict[Atom, Expr] = {}
     for atom in reversed(m.closed):
-        mapping[atom] = substitute(m.closed[atom], mapping)
+        form = m.closed[atom]
+        inner = {other: mapping[other] for other in form.deep_atoms if other in mapping}
+        mapping[atom] = substitute(form, inner) if inner else form
     kernel = m.kernel
     if mapping:
         rewriter = _Rewriter(mapping)

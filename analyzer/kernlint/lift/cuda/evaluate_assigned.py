@@ -28,10 +28,18 @@ _ASSIGNMENTS = """
 (init_declarator value: (cast_expression value: (pointer_expression argument: (_) @argument)))
 """
 _PURE = frozenset(known.UNARY) | frozenset(known.BINARY) | known.CASTS | frozenset(known.CONVERSIONS) | known.FMA
-_PURE |= frozenset(known.SHUFFLES) | frozenset(known.LOADS) | known.IGNORED | frozenset(known.BITCASTS) | frozenset(
-    known.PAIRS
+_PURE |= (
+    frozenset(known.SHUFFLES)
+    | frozenset(known.LOADS)
+    | known.IGNORED
+    | frozenset(known.BITCASTS)
+    | frozenset(known.PAIRS)
 )
 _STEPS = {"+=": 1, "-=": -1}
+
+
+def _first(node: Node) -> Node | None:
+    return node.named_children[0] if node.named_child_count else None
 
 
 def _root(node: Node) -> tuple[Node | None, bool]:
@@ -46,10 +54,10 @@ def _root(node: Node) -> tuple[Node | None, bool]:
             direct = direct and current.type == "field_expression"
             current = current.child_by_field_name("argument") or current.child_by_field_name("value")
         elif current.type in ("parenthesized_expression", "comma_expression"):
-            current = current.named_child(0)
+            current = _first(current)
         elif current.type == "call_expression":
             arguments = current.child_by_field_name("arguments")
-            current = arguments.named_child(0) if arguments is not None else None
+            current = _first(arguments) if arguments is not None else None
         else:
             return None, False
     return None, False

@@ -10,8 +10,8 @@ from kernlint.lift.cuda import memory
 from kernlint.lift.cuda.builtins import CASTS
 from kernlint.lift.cuda.device_builtin import builtin_call
 from kernlint.lift.cuda.device_groups import group_function, group_method
-from kernlint.lift.cuda.device_machine import Machine, Object, TypedValue, Variable, object_of
-from kernlint.lift.cuda.device_methods import unknown_method
+from kernlint.lift.cuda.device_machine import Machine, Object, TypedValue, Variable, object_of, pointee
+from kernlint.lift.cuda.device_methods import FAST_DIVISION, fast_division, unknown_method
 from kernlint.lift.cuda.device_resolve import argument_value, resolve_type
 from kernlint.lift.cuda.device_types import CType, named_element
 from kernlint.lift.cuda.evaluate_inline import (
@@ -38,13 +38,34 @@ def call(m: Machine, node: Node) -> Value:
     if function.type == "field_expression":
         return _method_call(m, function, arguments, node)
     if function.type not in _SIMPLE:
-        if function.type in ("sized_type_specifier",):
+        if function.type == "parenthesized_expression":
+            cast = _cast_in_parentheses(m, function, arguments, node)
+            if cast is not None:
+                return cast
+        if function.type == "sized_type_specifier":
             return _construct(m, resolve_type(m, m.text(function)), arguments, node)
         return _call_value(m, m.eval(function), arguments, node)
     scope, name, template_list = callee(m, function)
     if name in CASTS and template_list is not None:
         return _named_cast(m, name, template_list, arguments, node)
     return _named_call(m, scope, name, template_list, arguments, node)
+
+
+def _cast_in_parentheses(m: Machine, function: Node, arguments: Node | None, node: Node) -> Value | None:
+    """`(T)(x)`, which the grammar takes for a call of `(T)`."""
+    inner = [child for child in function.named_children if child.type != "comment"]
+    if len(inner) != 1 or inner[0].type not in (
+        "identifier",
+        "primitive_type",
+        "qualified_identifier",
+        "template_function",
+    ):
+        return None
+    text = m.text(inner[0])
+    name = text.split("<")[0]
+    bound = m.scope.lookup(name)
+    is_type = isinstance(bound, CType) or (bound is None and _names_type(m, "", name.rpartition("::")[2], text))
+    return _construct(m, resolve_type(m, text), arguments, node) if is_type else None
 
 
 def callee(m: Machine, function: Node) -> tuple[str, str, Node | None]:
@@ -124,7 +145,6 @@ def _named_cast(m: Machine, name: str, template_list: Node, arguments: Node | No
 def reference_to(m: Machine, place: memory.Place, to: CType, node: Node) -> Value:
     """`reinterpret_cast<T&>(lvalue)`: the same storage as another type."""
     from kernlint.lift.cuda.device_ops import recast
-    from kernlint.lift.cuda.device_machine import pointee
 
     if place.address is not None and place.address.pointer is not None:
         source = pointee(place.address)
@@ -149,7 +169,14 @@ def _named_call(
             held = m.read(bound.key) if bound.place is None else memory.load(m, bound.place, node)
             if held is not None:
                 return _call_value(m, held, arguments, node)
-    if not scope and name in m.home.macros:
+    if name == "static_assert":
+        from kernlint.lift.cuda.device_builtin import assertion
+
+        return assertion(m, name, arguments, node)
+    macro = m.home.macros.get(name) if not scope else None
+    if macro is not None:
+        if not macro.body.strip():
+            return m.value("call", (), None, node, attrs={"name": name, "void": True})
         texts = _argument_texts(m, arguments)
         expanded = macro_value(m, name, texts, node)
         if expanded is not None:
@@ -290,6 +317,12 @@ def _method_call(m: Machine, function: Node, arguments: Node | None, node: Node)
         return limits
     receiver = _receiver_value(m, receiver_node, function)
     obj = object_of(receiver)
+    if obj is None and receiver.pointer is not None and pointee(receiver).struct is not None:
+        obj = memory.object_at(m, memory.dereference(m, receiver, node))
+    if name in FAST_DIVISION:
+        divided = fast_division(m, receiver, obj, name, arguments, node)
+        if divided is not None:
+            return divided
     if obj is not None and obj.role:
         made = group_method(m, obj, name, template_list, arguments, node)
         if made is not None:
@@ -344,4 +377,6 @@ def unknown_call(m: Machine, name: str, given: list[Argument], node: Node) -> Va
         if isinstance(value, TypedValue) and value.place is not None and value.place.key:
             changed = m.opaque("passed to an unknown function", node, value.place.ctype.element, count=False)
             m.write(value.place.key, changed)
-    return m.value("call", values, None, node, m.opaque_expr(f"result of {name}"), None, {"name": name, "unknown": True})
+    return m.value(
+        "call", values, None, node, m.opaque_expr(f"result of {name}"), None, {"name": name, "unknown": True}
+    )

@@ -149,7 +149,12 @@ def _fill(m: Machine, variable: Variable, node: Node, ctype: CType) -> None:
     for size in ctype.extents:
         total = total * size
     count = total.constant
-    if count is not None and len(flat) < count <= MAX_ELEMENTS and ctype.element is not None and ctype.element.lanes == 1:
+    if (
+        count is not None
+        and len(flat) < count <= MAX_ELEMENTS
+        and ctype.element is not None
+        and ctype.element.lanes == 1
+    ):
         zero = m.constant(0, ctype.element)
         for index in range(len(flat), count):
             items[const(index).key] = zero
@@ -280,16 +285,28 @@ def construct(m: Machine, ctype: CType, given: list[Argument], node: Node, name:
     element = ctype.element
     if ctype.depth or (element is not None and element.lanes == 1):
         if not values:
-            return m.constant(0, element, node) if element is not None and not ctype.depth else m.typed(
-                "const", (), node, pointer=Pointer(None, ZERO, None), attrs={"value": 0})
+            return (
+                m.constant(0, element, node)
+                if element is not None and not ctype.depth
+                else m.typed("const", (), node, pointer=Pointer(None, ZERO, None), attrs={"value": 0})
+            )
         return convert(m, values[0], ctype, node, True)
     if element is not None:
         return _vector(m, element, values, node)
-    if ctype.struct is None and len(values) == 1 and ctype.name in ("auto", "", "T") or _is_value_type(m, ctype, values):
+    if (
+        (ctype.struct is None
+        and len(values) == 1
+        and ctype.name in ("auto", "", "T"))
+        or _is_value_type(m, ctype, values)
+    ):
         return convert(m, values[0], ctype, node, True)
     if ctype.name.endswith("atomic_ref") and given:
         return _atomic_reference(m, ctype, given, node)
-    if len(values) == 1 and object_of(values[0]) is not None and (object_of(values[0]) or values[0]).ctype.name == ctype.name:  # type: ignore[union-attr]
+    if (
+        len(values) == 1
+        and object_of(values[0]) is not None
+        and (object_of(values[0]) or values[0]).ctype.name == ctype.name
+    ):  # type: ignore[union-attr]
         return copied(m, values[0], name)
     made = m.new_object(ctype, name or ctype.name)
     result = m.typed("opaque", tuple(values), node, ctype=ctype, obj=made, attrs={"why": "object"})
@@ -303,8 +320,12 @@ def construct(m: Machine, ctype: CType, given: list[Argument], node: Node, name:
 
 def _is_value_type(m: Machine, ctype: CType, values: list[Value]) -> bool:
     """A template type parameter used as a function: `T(0)`."""
-    return ctype.struct is None and not ctype.arguments and len(values) == 1 and "::" not in ctype.name and (
-        len(ctype.name) <= 2 or ctype.name.startswith(("DType", "T", "scalar", "IdType", "acc"))
+    return (
+        ctype.struct is None
+        and not ctype.arguments
+        and len(values) == 1
+        and "::" not in ctype.name
+        and (len(ctype.name) <= 2 or ctype.name.startswith(("DType", "T", "scalar", "IdType", "acc")))
     )
 
 
@@ -353,7 +374,11 @@ def braced(m: Machine, node: Node, ctype: CType, name: str = "") -> Value:
             else:
                 break
             place = field_place(m, made, field_name)
-            value = braced(m, child, place.ctype if place else CType("")) if child.type == "initializer_list" else m.eval(child)
+            value = (
+                braced(m, child, place.ctype if place else CType(""))
+                if child.type == "initializer_list"
+                else m.eval(child)
+            )
             if place is not None and place.key:
                 m.write(place.key, convert(m, value, place.ctype, None, False))
         return m.typed("opaque", (), node, ctype=ctype, obj=made, attrs={"why": "object"})
@@ -384,7 +409,9 @@ def local_type(m: Machine, node: Node) -> None:
         if child.type == "field_declaration":
             for item in declared(m.unit, child):
                 if not item.is_function:
-                    fields.append(Field(item.name, type_text_of(m.unit, child), item.node, item.pointer_depth, item.array_sizes))
+                    fields.append(
+                        Field(item.name, type_text_of(m.unit, child), item.node, item.pointer_depth, item.array_sizes)
+                    )
     struct = Struct(name, node, m.unit, tuple(fields), is_union=node.type == "union_specifier")
     m.scope.names[name or f"struct@{node.start_byte}"] = CType(name or "struct", None, 0, (), struct)
     m.scope.types.clear()

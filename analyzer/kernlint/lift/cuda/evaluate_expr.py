@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kernlint.ir.condition import Connective, negate
 from kernlint.ir.expr import ZERO, const
 from kernlint.ir.kernel import Frame
-from kernlint.ir.types import BOOL, FLOAT32, INT32, UINT64, TYPES
+from kernlint.ir.types import BOOL, FLOAT32, INT32, TYPES, UINT32, UINT64
 from kernlint.ir.value import Pointer, Value
 from kernlint.lift.cuda import memory
 from kernlint.lift.cuda.builtins import CONSTANTS, GRID_NAMES
@@ -86,6 +86,10 @@ def global_name(m: Machine, name: str, node: Node) -> Value:
     known = CONSTANTS.get(name)
     if known is not None:
         return m.constant(known[0], known[1], node)
+    grid = GRID_NAMES.get(name)
+    if grid is not None:
+        parts = tuple(m.grid_value(grid, index, node) for index in range(3))
+        return m.value("tuple", parts, replace(UINT32, lanes=3), node, attrs={"grid": grid})
     constant = constant_named(m, name)
     if constant is not None:
         return constant
@@ -236,10 +240,19 @@ def address_of(m: Machine, argument: Node, node: Node) -> Value:
         held = m.read(place.key)
         obj = object_of(held) if held is not None else None
         pointer = Pointer(None, ZERO, None if place.ctype.depth else place.ctype.element)
-        return m.typed("pointer", (held,) if held is not None else (), node, pointer=pointer, ctype=place.ctype,
-                       obj=obj, place=place)
+        return m.typed(
+            "pointer",
+            (held,) if held is not None else (),
+            node,
+            pointer=pointer,
+            ctype=place.ctype,
+            obj=obj,
+            place=place,
+        )
     if place.key:
-        return m.typed("pointer", (), node, pointer=Pointer(None, ZERO, place.ctype.element), ctype=place.ctype, place=place)
+        return m.typed(
+            "pointer", (), node, pointer=Pointer(None, ZERO, place.ctype.element), ctype=place.ctype, place=place
+        )
     held = m.eval(argument)
     if object_of(held) is not None:
         return held
@@ -415,7 +428,9 @@ def _sizeof(m: Machine, node: Node) -> Value:
     if type_node is not None:
         ctype = resolve_type(m, m.text(type_node))
     elif value_node is not None:
-        inner = value_node.named_child(0) if value_node.type == "parenthesized_expression" else value_node
+        inner: Node | None = value_node
+        if value_node.type == "parenthesized_expression":
+            inner = next((child for child in value_node.named_children if child.type != "comment"), None)
         if inner is None:
             return _missing(m, node)
         name = m.text(inner)
@@ -429,7 +444,9 @@ def _sizeof(m: Machine, node: Node) -> Value:
             ctype = place.ctype
     size = size_of(m, ctype) if ctype is not None else m.opaque_expr("sizeof")
     value = m.value("const" if size.constant is not None else "param", (), UINT64, node, size)
-    value.attrs["value" if size.constant is not None else "name"] = size.constant if size.constant is not None else repr(size)
+    value.attrs["value" if size.constant is not None else "name"] = (
+        size.constant if size.constant is not None else repr(size)
+    )
     return value
 
 
@@ -522,4 +539,13 @@ EXPRESSIONS: dict[str, Evaluator] = {
     "fold_expression": _fold,
 }
 
-__all__ = ["EXPRESSIONS", "FLOAT32", "TypedValue", "address_of", "apply_binary", "cast_value", "pointee", "variable_value"]
+__all__ = [
+    "EXPRESSIONS",
+    "FLOAT32",
+    "TypedValue",
+    "address_of",
+    "apply_binary",
+    "cast_value",
+    "pointee",
+    "variable_value",
+]

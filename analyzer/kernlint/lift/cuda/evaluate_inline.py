@@ -115,7 +115,9 @@ def inline_function(
         result = run_body(m, function.body)
         m.inlined_at = saved
         result = _returned(m, result, function.return_type, scope)
-    return result or m.value("call", tuple(a.value for a in arguments), None, node, attrs={"name": function.name, "void": True})
+    return result or m.value(
+        "call", tuple(a.value for a in arguments), None, node, attrs={"name": function.name, "void": True}
+    )
 
 
 def _returned(m: Machine, result: Value | None, text: str, scope: Scope) -> Value | None:
@@ -279,7 +281,9 @@ def inline_lambda(m: Machine, function: Lambda, arguments: list[Argument], node:
         m.inlined_at = (*saved, call_span)
         result = run_body(m, body)
         m.inlined_at = saved
-    return result or m.value("call", tuple(a.value for a in arguments), None, node, attrs={"name": "lambda", "void": True})
+    return result or m.value(
+        "call", tuple(a.value for a in arguments), None, node, attrs={"name": "lambda", "void": True}
+    )
 
 
 def _capture_initialisers(m: Machine, node: Node) -> None:

@@ -11,7 +11,17 @@ from kernlint.ir.condition import FALSE, TRUE, Connective, flag
 from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, const, opaque, substitute
 from kernlint.ir.kernel import Frame, Loop
 from kernlint.ir.value import Pointer, Value
-from kernlint.lift.cuda.device_machine import Left, Machine, Scope, Target, TypedValue, Variable, Way, births_after, object_of
+from kernlint.lift.cuda.device_machine import (
+    Left,
+    Machine,
+    Scope,
+    Target,
+    TypedValue,
+    Variable,
+    Way,
+    births_after,
+    object_of,
+)
 from kernlint.lift.cuda.device_state import merge_ways
 from kernlint.lift.cuda.evaluate_assigned import assigned_names, loop_step
 
@@ -403,10 +413,10 @@ def _unknown_after(m: Machine, value: Value) -> Value:
 
 def _for_range(m: Machine, node: Node) -> Left | None:
     """`for (auto& x : array)`: one access per element, by the iteration axis."""
+    from kernlint.ir.types import INT32
     from kernlint.lift.cuda import memory
     from kernlint.lift.cuda.declarators import declared
     from kernlint.lift.cuda.device_types import CType
-    from kernlint.ir.types import INT32
 
     right, body = node.child_by_field_name("right"), node.child_by_field_name("body")
     if right is None or body is None:

@@ -110,10 +110,16 @@ def _load_expr(m: Machine, made: Access, node: Node) -> Any:
     return m.loads.setdefault(f"{buffer.name}[{offset.key}]", fresh)
 
 
-def _loaded_pointer(m: Machine, made: Access, address: Value, ctype: CType, node: Node) -> Value:
+def loaded_pointer(m: Machine, value: Value, ctype: CType, node: Node | None) -> Value:
+    """A loaded value of unknown type that turns out to be a pointer."""
+    assert value.access is not None
+    return _loaded_pointer(m, value.access, value, ctype, node)
+
+
+def _loaded_pointer(m: Machine, made: Access, address: Value, ctype: CType, node: Node | None) -> Value:
     """A pointer read from memory (an array of pointers): the buffer it names is known by where it was read from."""
     result = m.typed("load", (address,), node, ctype=ctype.pointed(), attrs={"access": made})
-    made.value = result
+    made.value = made.value or result
     buffer = made.pointer.buffer
     target = ctype.pointed()
     if buffer is None or any(atom.kind is AtomKind.OPAQUE for atom in made.pointer.offset.deep_atoms):
@@ -192,7 +198,12 @@ def place_of_value(m: Machine, value: Value) -> Place:
     """A place for a value that came from an expression: what a reference or an object denotes."""
     if isinstance(value, TypedValue) and value.place is not None and value.op == "reference":
         return value.place
-    return Place(value.ctype if isinstance(value, TypedValue) and value.ctype else UNKNOWN)
+    obj = object_of(value)
+    if obj is not None and value.pointer is None:
+        return Place(obj.ctype, name=obj.path, value=value)
+    if value.dtype is not None and value.pointer is None:
+        return Place(scalar(value.dtype), name=value.name, value=value)
+    return Place(value.ctype if isinstance(value, TypedValue) and value.ctype else UNKNOWN, value=value)
 
 
 def _identifier_place(m: Machine, node: Node) -> Place:
@@ -220,11 +231,11 @@ def _identifier_place(m: Machine, node: Node) -> Place:
     value = m.eval(node)
     if value.pointer is not None and value.pointer.buffer is not None:
         return Place(pointee(value), address=value, name=name)
-    return Place(UNKNOWN, name=name)
+    return place_of_value(m, value)
 
 
 def _parenthesized_place(m: Machine, node: Node) -> Place:
-    inner = node.named_child(0)
+    inner = next((child for child in node.named_children if child.type != "comment"), None)
     return place_of(m, inner) if inner is not None else Place(UNKNOWN)
 
 
@@ -273,9 +284,7 @@ def _array_element(m: Machine, base: Value, index: Value, ctype: CType, node: No
     for extent in ctype.extents[1:]:
         step = step * extent
     inner = replace(ctype, extents=ctype.extents[1:])
-    pointer = replace(
-        base.pointer, offset=base.pointer.offset + step, indices=(*base.pointer.indices, amount)
-    )
+    pointer = replace(base.pointer, offset=base.pointer.offset + step, indices=(*base.pointer.indices, amount))
     address = m.typed("pointer", (base, index), node, pointer=pointer, ctype=inner)
     return Place(inner, address=address)
 
@@ -342,6 +351,8 @@ def member_place(m: Machine, base: Place, name: str, node: Node) -> Place:
         lane = COMPONENTS[name]
         if base.key:
             return Place(single, base.key, component=lane, name=base.name)
+        if base.value is not None:
+            return Place(single, name=name, value=component(m, base.value, lane, Place(single, name=base.name), node))
         if base.address is not None and base.address.pointer is not None:
             wide = base.address.pointer
             narrow = recast(wide, base.ctype, single)
@@ -354,6 +365,8 @@ def member_place(m: Machine, base: Place, name: str, node: Node) -> Place:
 
 def object_at(m: Machine, place: Place) -> Object | None:
     """The object standing at a place."""
+    if place.value is not None:
+        return object_of(place.value)
     if place.key:
         held = m.read(place.key)
         found = object_of(held) if held is not None else None
@@ -387,6 +400,8 @@ _PLACES = {
 
 def load(m: Machine, place: Place, node: Node) -> Value:
     """The value at a place."""
+    if place.value is not None:
+        return place.value
     if place.key:
         held = m.read(place.key)
         if held is None:
@@ -428,7 +443,9 @@ def component(m: Machine, held: Value, lane: int, place: Place, node: Node) -> V
             return found
         source = held.access
         if source is not None and source.pointer.buffer is not None and not source.pointer.offset.is_opaque:
-            expr = loaded(source.ordinal, f"{place.name}.{'xyzw'[lane] if lane < 4 else lane}", (source.pointer.offset,))
+            expr = loaded(
+                source.ordinal, f"{place.name}.{'xyzw'[lane] if lane < 4 else lane}", (source.pointer.offset,)
+            )
             atom = expr.single_atom
             if atom is not None:
                 from kernlint.ir.expr import Atom, of_atom
@@ -454,8 +471,12 @@ def store(m: Machine, place: Place, value: Value, node: Node) -> None:
         if place.ctype.element is not None and place.ctype.element.lanes > 1:
             for lane in range(place.ctype.element.lanes):
                 if m.read(f"{place.key}.{lane}") is not None:
-                    m.write(f"{place.key}.{lane}", component(m, value, lane, Place(
-                        scalar(replace(place.ctype.element, lanes=1)), name=place.name), node))
+                    m.write(
+                        f"{place.key}.{lane}",
+                        component(
+                            m, value, lane, Place(scalar(replace(place.ctype.element, lanes=1)), name=place.name), node
+                        ),
+                    )
         return
     if place.address is not None:
         store_to(m, place.address, place.ctype, value, node)
