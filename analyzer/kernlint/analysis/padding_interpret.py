@@ -17,7 +17,7 @@ from kernlint.analysis.padding_state import (
     loop_axes,
     padding,
 )
-from kernlint.analysis.padding_transfer import state_at, transfer
+from kernlint.analysis.padding_transfer import is_exchange, state_at, transfer
 from kernlint.ir.kernel import Loop
 from kernlint.ir.value import Value
 
@@ -97,6 +97,8 @@ def _carried(carry: Value, states: dict[int, Padding], last: bool) -> Padding:
     following = states.get(id(carry.args[1])) if len(carry.args) > 1 else None
     if following is None:
         return init
+    if any(is_exchange(arg) for arg in carry.args[1].args):
+        return Padding(DATA)  # after the loop every lane holds the same reduction
     loop = carry.attrs.get("loop")
     axis = loop.axis.key if isinstance(loop, Loop) else ""
     merged = []

@@ -14,13 +14,13 @@ from kernlint.analysis.padding_identity import is_identity, magnitude_by_name
 from kernlint.analysis.padding_interpret import PaddingResult
 from kernlint.analysis.padding_judge import Fault, PaddingFault, judge
 from kernlint.analysis.padding_state import constant
+from kernlint.analysis.padding_transfer import is_exchange
 from kernlint.finding import Confidence
 from kernlint.ir.condition import TRUE
 from kernlint.ir.kernel import AccessKind, Kernel
 from kernlint.ir.types import Space
 from kernlint.ir.value import Buffer, Value
 
-_EXCHANGES = {"down", "xor", "bfly"}  # `up` builds prefixes, `idx` broadcasts
 _DEPTH = 6
 
 
@@ -47,7 +47,7 @@ def _shuffled(kernel: Kernel) -> Iterator[Exchange]:
             continue
         for arg in value.args:
             moved = _seen_through(arg)
-            if moved.op == "shuffle" and moved.args and moved.attrs.get("kind") in _EXCHANGES:
+            if is_exchange(moved) and moved.args:
                 yield Exchange(operation, _before_loops(moved.args[0]), value)
 
 

@@ -74,7 +74,7 @@ def transfer(value: Value, look: Lookup) -> Padding:
         number = value.attrs.get("value")
         return Padding(constant(float(number))) if isinstance(number, int | float) else OPAQUE
     if op == "param":
-        return Padding(DATA)
+        return Padding(DATA, lane_dims(value.expr) if value.expr is not None else frozenset())
     if op in ("load", "atomic"):
         return _load(value, look)
     if op == "arange":
@@ -92,6 +92,8 @@ def transfer(value: Value, look: Lookup) -> Padding:
         product = _zip("mul", value, args[0], look(args[0]), args[1], look(args[1]))
         return _zip("add", value, None, product, args[2], look(args[2]))
     if op in _BINARY and len(args) == 2:
+        if any(is_exchange(arg) for arg in args):
+            return Padding(DATA)  # a reduction across threads, not an elementwise operation
         return _zip(op, value, args[0], look(args[0]), args[1], look(args[1]))
     if op == "where" and len(args) == 3:
         return _select(value, args[0], args[0].cond, args[1], args[2], look)
@@ -116,6 +118,13 @@ def transfer(value: Value, look: Lookup) -> Padding:
         # A finished exchange leaves every lane with the same result.
         return Padding(DATA)
     return _other(value, look)
+
+
+def is_exchange(value: Value) -> bool:
+    """What a butterfly or tree of warp shuffles combines with; a broadcast (`idx`) or prefix (`up`) is not one."""
+    while value.op == "cast" and value.args:
+        value = value.args[0]
+    return value.op == "shuffle" and value.attrs.get("kind") in ("down", "xor", "bfly")
 
 
 def _rank(value: Value) -> frozenset[str]:
@@ -258,7 +267,7 @@ def _new_entries(
         dims = lane_dims(part)
         state = state_at(y, other, Entry(part, dims, DATA))
         if state.kind is Lane.CONST and state.value is not None and state.origin is None:
-            yield Entry(part, dims, constant(state.value, value))
+            yield Entry(part, dims, constant(state.value, value if value.span is not None else other))
         elif state.kind not in (Lane.DATA, Lane.UNIFORM):
             yield Entry(part, dims, state)
 

@@ -18,7 +18,8 @@ from kernlint.analysis.accumulation import accumulation
 from kernlint.analysis.precision_types import Typed, Types
 from kernlint.finding import Confidence
 from kernlint.ir.arith import floordiv
-from kernlint.ir.expr import Expr
+from kernlint.ir.condition import Connective
+from kernlint.ir.expr import Expr, axis_expr
 from kernlint.ir.kernel import Access, AccessKind, Kernel, Loop
 from kernlint.ir.types import ElementType, Space
 from kernlint.ir.value import Value, ancestors
@@ -129,9 +130,21 @@ def _is_counter(carry: Value) -> bool:
 def _trips(loop: Loop) -> Expr | None:
     if loop.trip_count is not None:
         return loop.trip_count
-    if loop.start is None or loop.stop is None or loop.step is None:
+    if loop.start is not None and loop.stop is not None and loop.step is not None:
+        return floordiv(loop.stop - loop.start + loop.step - 1, loop.step)
+    return _trips_by_condition(loop)
+
+
+def _trips_by_condition(loop: Loop) -> Expr | None:
+    """From a condition such as `start + step*axis < stop`, in normal form `rest - step*axis >= 0`."""
+    condition = loop.condition.cond if loop.condition is not None else None
+    if condition is None or condition.op is not Connective.GE or condition.expr is None:
         return None
-    return floordiv(loop.stop - loop.start + loop.step - 1, loop.step)
+    axis = axis_expr(loop.axis).single_atom
+    step = condition.expr.coefficient(axis) if axis is not None else None
+    if axis is None or step is None or step.constant is None or step.constant >= 0:
+        return None
+    return floordiv(condition.expr.without(axis), -step) + 1
 
 
 def _lane_sum(value: Value, types: Types) -> Iterator[LowPrecisionSum]:
