@@ -24,6 +24,9 @@ FRAMEWORKS = {f.value for f in Framework}
 # Kinds and frameworks that no rule speaks for yet.
 WAITING = {"checksoftmax", "nkisoftmax", "refrms", "tailsum", "timeops"}
 
+# Kinds that are a matter of taste and reported with `--pedantic` only.
+PERSONA = {"nondeterminism": Confidence.MEDIUM}
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -53,9 +56,7 @@ def pairs() -> list[Pair]:
 
 
 def is_covered(pair: Pair) -> bool:
-    return any(
-        rule.kind == pair.kind and pair.framework in {f.value for f in rule.frameworks} for rule in load_rules()
-    )
+    return any(rule.kind == pair.kind and pair.framework in {f.value for f in rule.frameworks} for rule in load_rules())
 
 
 def of_kind(path: Path, kind: str, confidence: Confidence = Confidence.HIGH) -> list[tuple[int, Finding]]:
@@ -72,5 +73,7 @@ def test_what_is_waiting_is_waiting() -> None:
 
 @pytest.mark.parametrize("pair", [p for p in pairs() if p.name not in WAITING], ids=lambda p: p.name)
 def test_the_fault_is_reported_and_the_fix_is_not(pair: Pair) -> None:
-    assert [line for line, _ in of_kind(pair.bad, pair.kind) if line in pair.lines], "the fault was not reported"
-    assert [(line, f.message) for line, f in of_kind(pair.good, pair.kind, Confidence.LOW)] == []
+    persona = PERSONA.get(pair.kind, Confidence.HIGH)
+    found = of_kind(pair.bad, pair.kind, persona)
+    assert [line for line, _ in found if line in pair.lines], "the fault was not reported"
+    assert [(line, f.message) for line, f in of_kind(pair.good, pair.kind, Confidence.MEDIUM)] == []

@@ -87,8 +87,15 @@ def guarded_coordinates(accesses: list[Access]) -> dict[str, list[Guarded]]:
         for coordinate in coordinates(access):
             for bound in implied_bounds(coordinate, access.guard.conjuncts()):
                 if not bound.foreign and is_plain_extent(bound.extent):
-                    found.setdefault(coordinate.expr.key, []).append(Guarded(bound.extent, access.span))
+                    found.setdefault(sibling_key(coordinate), []).append(Guarded(bound.extent, access.span))
     return found
+
+
+def sibling_key(coordinate: Coordinate) -> str:
+    """Identifies a coordinate whatever dimension of the block it runs along: `r` and `r[:, None]` are siblings."""
+    lane = coordinate.lane
+    extent = lane.extent.key if lane.extent is not None else lane.key
+    return coordinate.expr.key.replace(f"a:{lane.key}", lane.key if lane.thread else f"lane:{extent}")
 
 
 def is_plain_extent(extent: Expr) -> bool:
@@ -133,7 +140,8 @@ def _is_specialised(access: Access, twins: dict[int, tuple[set[str], set[str]]],
 def _escape(
     access: Access, coordinate: Coordinate, siblings: dict[str, list[Guarded]], view: LaunchView
 ) -> Escape | None:
-    known = [view.condition(part) for part in access.guard.conjuncts()] + view.facts
+    known = [view.condition(part) for part in access.guard.conjuncts()]
+    known += view.grid_ranges + view.facts
     for extent, evidence, where, confidence in _evidence(access, coordinate, siblings, view):
         if _stays_inside(coordinate, extent, known, view):
             continue
@@ -169,7 +177,7 @@ def _evidence(
                 yield extent, "block pointer", access.span, strong
         return
     if coordinate.is_tiled or kernel.framework is not Framework.CUDA:
-        for guarded in siblings.get(coordinate.expr.key, ()):
+        for guarded in siblings.get(sibling_key(coordinate), ()):
             yield guarded.extent, "sibling", guarded.span, Confidence.HIGH
     for loop in access.loops:
         reach = loop_extent(coordinate, loop)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from kernlint.analysis.prove import divisibility_facts, divisible
-from kernlint.ir.condition import Condition
-from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, Expr, launch_dim, param, substitute
+from kernlint.ir.condition import Condition, less
+from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, launch_dim, substitute
 from kernlint.ir.kernel import Framework, Kernel, Launch
 
 
@@ -56,6 +55,22 @@ class LaunchView:
         return None if expr is None else self.of(expr)
 
     @cached_property
+    def grid_ranges(self) -> list[Condition]:
+        """`program < grid` for every dimension the launch gives."""
+        axes = {
+            atom.axis.key: atom.axis
+            for access in self.kernel.accesses
+            for atom in access.index.deep_atoms
+            if atom.axis is not None and atom.axis.kind is AxisKind.GRID
+        }
+        known = []
+        for key in sorted(axes):
+            size = self.grid(axes[key])
+            if size is not None:
+                known.append(less(axis_expr(axes[key]), size))
+        return known
+
+    @cached_property
     def facts(self) -> list[Condition]:
         """What the kernel asserts and the host establishes, in host terms."""
         known = [self.condition(fact) for fact in self.kernel.facts]
@@ -85,7 +100,3 @@ def is_compile_time(expr: Expr, kernel: Kernel) -> bool:
     """Whether the expression is made of constants and compile-time parameters only."""
     names = {f"p:{p.name}" for p in kernel.params if p.is_compile_time}
     return all(atom.key in names or bool(atom.args) for atom in expr.deep_atoms)
-
-
-def parameter_atoms(names: Iterable[str]) -> set[Atom]:
-    return {atom for name in names if (atom := param(name).single_atom) is not None}

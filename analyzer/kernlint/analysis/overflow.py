@@ -121,6 +121,11 @@ def _counts(atom: Atom) -> bool:
     return axis is not None and axis.kind is AxisKind.GRID
 
 
+def spans_a_tensor(found: NarrowProduct, view: LaunchView) -> bool:
+    """Whether the stride is a length or stride of data; a number of tiles is smaller by the tile."""
+    return not any(atom.kind is AtomKind.FLOORDIV for atom in view.of(found.stride).deep_atoms)
+
+
 def bounded_below_limit(found: NarrowProduct, view: LaunchView) -> bool:
     """Whether the launch's constants and asserts keep the product under 2^31."""
     largest = 1
@@ -201,3 +206,9 @@ def admits_large_tensors(kernel: Kernel) -> bool:
         p.dtype is not None and p.dtype.is_integer and p.dtype.bits > 32 and p.role.value in ("scalar", "pointer")
         for p in kernel.params
     )
+
+
+def is_tensor_size(atom: Atom) -> bool:
+    """Whether a host value is a size or stride of a tensor, as opposed to a setting."""
+    marks = (".stride(", ".shape[", ".numel(", ".size(")
+    return atom.kind is AtomKind.HOST and any(mark in atom.name for mark in marks)

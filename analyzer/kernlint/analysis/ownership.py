@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_external
 from kernlint.analysis.launches import LaunchView
+from kernlint.analysis.prove import provable
 from kernlint.analysis.tiles import axis_atom
 from kernlint.finding import Confidence
-from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind
+from kernlint.ir.condition import at_most
+from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, brief
 from kernlint.ir.kernel import Access, AccessKind, Kernel
 from kernlint.ir.types import Span
 from kernlint.ir.value import Value, ancestors
@@ -39,10 +41,12 @@ def shared_stores(kernel: Kernel) -> Iterator[SharedStore]:
                 programs = view.grid(axis)
                 if programs is None or programs.constant is not None or programs.is_opaque:
                     continue
-                if _tells_apart(access, axis):
+                if _tells_apart(access, axis) or _only_one(access, axis, view):
                     continue
                 differs = access.value is not None and _depends_on(access.value, axis)
-                yield SharedStore(access, axis, repr(programs), differs, launch.span, Confidence.HIGH)
+                tuned = any(f"p:{name}" in {atom.key for atom in programs.deep_atoms} for name in kernel.heuristics)
+                confidence = Confidence.MEDIUM if tuned else Confidence.HIGH
+                yield SharedStore(access, axis, brief(programs), differs, launch.span, confidence)
 
 
 def _used_grid_axes(kernel: Kernel) -> tuple[Axis, ...]:
@@ -62,6 +66,17 @@ def _tells_apart(access: Access, axis: Axis) -> bool:
         return True
     # A loaded offset (an expert's start, a row's slot) may well differ per program.
     return any(_may_vary(atom) for atom in atoms)
+
+
+def _only_one(access: Access, axis: Axis, view: LaunchView) -> bool:
+    """Whether the guard says that there is a single program along the axis (`if SPLIT_K == 1: store`)."""
+    if view.launch is None or view.launch.grid is None or axis.index >= len(view.launch.grid):
+        return False
+    written = view.launch.grid[axis.index].expr
+    known = [part for part in access.guard.conjuncts() if part.expr is not None]
+    known += [view.condition(part) for part in known]
+    programs = [size for size in (written, view.grid(axis)) if size is not None]
+    return any(provable(at_most(size, ONE), known) for size in programs)
 
 
 def _may_vary(atom: Atom) -> bool:

@@ -30,10 +30,26 @@ def provable(goal: Condition, known: Iterable[Condition] = ()) -> bool:
             if part.op is Connective.FALSE:
                 return True
             if part.expr is not None:
-                facts.append(part.expr)
+                facts.append(tightened(part.expr))
                 if part.op is Connective.EQ:
+                    facts[-1] = part.expr
                     facts.append(-part.expr)
     return _goal(goal, facts[:_FACTS], keys)
+
+
+def tightened(fact: Expr) -> Expr:
+    """The strongest form of `fact >= 0` when all but a negative constant is a multiple of one positive atom.
+
+    From `a*B - b*B - 1 >= 0` and B >= 1 follows a - b >= 1, hence `a*B - b*B - B >= 0`: whole tiles differ by a tile.
+    """
+    rest = fact - fact.constant_term
+    if fact.constant_term >= 0 or not rest.terms:
+        return fact
+    common = set(rest.terms[0][0]).intersection(*(mono for mono, _ in rest.terms))
+    for atom in sorted(common, key=lambda a: a.key):
+        if at_least_one(atom) and fact.constant_term == -1:
+            return rest - of_atom(atom)
+    return fact
 
 
 def _goal(goal: Condition, facts: Sequence[Expr], keys: set[str]) -> bool:

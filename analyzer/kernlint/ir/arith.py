@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernlint.ir.condition import Condition, Connective
-from kernlint.ir.expr import ONE, ZERO, Atom, AtomArg, AtomKind, Expr, const, of_atom
+from kernlint.ir.expr import ONE, ZERO, Atom, AtomArg, AtomKind, Expr, const, of_atom, substitute
 
 
 def _make(kind: AtomKind, text: str, *args: AtomArg) -> Expr:
@@ -19,7 +19,7 @@ def _make(kind: AtomKind, text: str, *args: AtomArg) -> Expr:
 
 def _nest(expr: Expr) -> str:
     text = repr(expr)
-    return f"({text})" if len(expr.terms) > 1 or text.startswith("-") else text
+    return f"({text})" if len(expr.terms) > 1 or text.startswith("-") or "*" in text else text
 
 
 def floordiv(a: Expr, b: Expr) -> Expr:
@@ -136,6 +136,9 @@ def select(condition: Condition, a: Expr, b: Expr) -> Expr:
         return a
     if condition.op is Connective.FALSE:
         return b
+    a, b = assuming(a, condition, True), assuming(b, condition, False)
+    if a == b:
+        return a
     if condition.op is Connective.GE and condition.expr is not None:
         # x if x <= y else y, and its three sisters, are minima and maxima
         if condition.expr in (b - a, b - a - ONE):
@@ -143,6 +146,17 @@ def select(condition: Condition, a: Expr, b: Expr) -> Expr:
         if condition.expr in (a - b, a - b - ONE):
             return maximum(a, b)
     return _make(AtomKind.SELECT, f"select({condition!r}, {a!r}, {b!r})", condition, a, b)
+
+
+def assuming(expr: Expr, condition: Condition, holds: bool) -> Expr:
+    """The expression where the condition is known: selects on it (at the top level) become the arm taken."""
+    mapping: dict[Atom, Expr] = {}
+    for atom in expr.atoms():
+        if atom.kind is AtomKind.SELECT and atom.args[0] == condition:
+            arm = atom.args[1 if holds else 2]
+            if isinstance(arm, Expr):
+                mapping[atom] = arm
+    return substitute(expr, mapping) if mapping else expr
 
 
 def bitand(a: Expr, b: Expr) -> Expr:

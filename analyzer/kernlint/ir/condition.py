@@ -218,4 +218,4 @@ def show_condition(condition: Condition) -> str:
             f"({show_condition(part)})" if part.op in (Connective.AND, Connective.OR) else show_condition(part)
             for part in condition.parts
         )
-    return condition.op.value
+    return str(condition.op.value)

@@ -363,4 +363,10 @@ def show(expr: Expr) -> str:
     return "".join(parts) or "0"
 
 
+def brief(expr: Expr | None, limit: int = 60) -> str:
+    """Readable text for messages, cut at `limit` characters; `?` for an unknown expression."""
+    text = "?" if expr is None else show(expr)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 from kernlint.ir.condition import Condition  # noqa: E402  (the two normal forms are mutually recursive)

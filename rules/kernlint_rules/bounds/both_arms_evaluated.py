@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.speculation import SpeculatedAccess, speculated_accesses
 from kernlint.finding import Finding, Severity
+from kernlint.ir.expr import brief
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.rule import Context, Example, Rule
 
@@ -111,7 +112,7 @@ def pick(x_ptr, y_ptr, limit, BLOCK: tl.constexpr):
         return self.finding(
             access.span,
             f"`{name}` is read before `where` selects, also where `{found.condition}` fails. "
-            f"The index `{access.index}` is only valid under that condition.",
+            f"The index `{brief(access.index)}` is only valid under that condition.",
             related=[(found.where, "both arms of this are evaluated")],
             confidence=found.confidence,
             kernel=kernel.name,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.mask_bounds import MaskMismatch, Mismatch, comparison_span, mask_mismatches
 from kernlint.finding import Finding, Severity
+from kernlint.ir.expr import brief
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.rule import Context, Example, Rule
 
@@ -123,20 +124,21 @@ void launch(float* data, int n, float k) { scale<<<(n + 255) / 256, 256>>>(data,
         access, coordinate = found.access, found.coordinate
         name = access.buffer.name if access.buffer else "memory"
         span = comparison_span(access, found.condition) or access.span
+        index, bound, expected = brief(coordinate.expr), brief(found.bound), brief(found.expected)
         if found.kind is Mismatch.LOCAL:
             text = (
-                f"The mask compares the tile-local `{coordinate.lane.name}` with `{found.bound}`. `{name}` is indexed "
-                f"by `{coordinate.expr}`, which only the first tile keeps below `{found.bound}`."
+                f"The mask compares the tile-local `{coordinate.lane.name}` with `{bound}`. `{name}` is indexed by "
+                f"`{index}`, which only the first tile keeps below `{bound}`."
             )
         elif found.kind is Mismatch.INCLUSIVE:
             text = (
-                f"The mask admits index `{found.bound}`, one past the end. `{name}` has `{found.expected}` elements "
-                f"along `{coordinate.expr}`, so the comparison must be `<`."
+                f"The mask admits index `{bound}`, one past the end. `{name}` has `{expected}` elements along "
+                f"`{index}`, so the comparison must be `<`."
             )
         else:
             text = (
-                f"The mask bounds `{coordinate.expr}` by `{found.bound}`, another dimension's extent. The grid covers "
-                f"`{found.expected}` along it."
+                f"The mask bounds `{index}` by `{bound}`, another dimension's extent. The grid covers `{expected}` "
+                "along it."
             )
         return self.finding(
             span,

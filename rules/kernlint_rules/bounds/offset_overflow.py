@@ -9,10 +9,13 @@ from kernlint.analysis.overflow import (
     NarrowProduct,
     admits_large_tensors,
     bounded_below_limit,
+    is_tensor_size,
     narrow_products,
+    spans_a_tensor,
     widens_elsewhere,
 )
 from kernlint.finding import Confidence, Finding, Severity
+from kernlint.ir.expr import brief
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.rule import Context, Example, Rule
 
@@ -89,6 +92,7 @@ class OffsetOverflow(Rule):
             product
             for product in narrow_products(kernel)
             if not all(view.launch is not None and bounded_below_limit(product, view) for view in perspectives)
+            and any(spans_a_tensor(product, view) for view in perspectives)
         ]
         if found:
             found.sort(key=lambda product: (product.product.span or product.access.span).start)
@@ -97,12 +101,13 @@ class OffsetOverflow(Rule):
     def _report(self, found: list[NarrowProduct], kernel: Kernel, perspectives: tuple[LaunchView, ...]) -> Finding:
         first = found[0]
         name = first.access.buffer.name if first.access.buffer else "memory"
+        row = brief(first.row)
         span = first.product.span or first.access.span
         others = [(p.product.span, "also here") for p in found[1:5] if p.product.span not in (None, span)]
         return self.finding(
             span,
-            f"`{first.row} * {first.stride}` is a 32-bit product and can overflow. It is an offset into `{name}` and "
-            f"passes 2^31 when the tensor has that many elements; widen `{first.row}` first.",
+            f"`{row} * {brief(first.stride)}` is a 32-bit product and can overflow. It is an offset into `{name}` and "
+            f"passes 2^31 when the tensor has that many elements; widen `{row}` first.",
             related=[(first.access.span, "the access it addresses"), *[(s, t) for s, t in others if s is not None]],
             confidence=self._confidence(found, kernel, perspectives),
             kernel=kernel.name,
@@ -115,6 +120,6 @@ class OffsetOverflow(Rule):
         if widens_elsewhere(kernel) or admits_large_tensors(kernel):
             return Confidence.HIGH
         strides = [view.of(found[0].stride) for view in perspectives if view.launch is not None]
-        if any(".stride(" in atom.name for stride in strides for atom in stride.deep_atoms):
+        if any(is_tensor_size(atom) for stride in strides for atom in stride.deep_atoms):
             return Confidence.HIGH
         return Confidence.MEDIUM

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.coverage import uncovered_tails
 from kernlint.finding import Finding, Severity
+from kernlint.ir.expr import brief
 from kernlint.ir.kernel import Framework, Launch
 from kernlint.rule import Context, Example, Rule
 
@@ -90,15 +91,16 @@ void launch(float* data, int n, float k) { scale<<<n / 256, 256>>>(data, n, k); 
     def check_launch(self, launch: Launch, context: Context) -> Iterator[Finding]:
         for tail in uncovered_tails(launch):
             written = tail.access.buffer.name if tail.access.buffer else "data"
+            extent, tile = brief(tail.extent), brief(tail.tile)
             if tail.literal:
                 text = (
-                    f"The grid always covers {tail.tiles * tail.tile} elements. `{written}` has `{tail.extent}` along "
-                    "this dimension, which nothing bounds."
+                    f"The grid always covers {brief(tail.tiles * tail.tile)} elements. `{written}` has `{extent}` "
+                    "along this dimension, which nothing bounds."
                 )
             else:
                 text = (
-                    f"`{tail.extent} // {tail.tile}` tiles leave the tail of `{written}` out. When `{tail.extent}` is "
-                    f"not a multiple of {tail.tile}, its last elements are never processed."
+                    f"`{extent} // {tile}` tiles leave the tail of `{written}` out. When `{extent}` is not a multiple "
+                    f"of {tile}, its last elements are never processed."
                 )
             yield self.finding(
                 tail.dimension.span,

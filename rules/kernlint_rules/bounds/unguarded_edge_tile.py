@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.extents import Escape, escapes
 from kernlint.finding import Finding, Severity
+from kernlint.ir.expr import brief
 from kernlint.ir.kernel import AccessKind, Framework, Kernel
 from kernlint.rule import Context, Example, Rule
 
@@ -130,7 +131,7 @@ void launch(float* data, int n, float k) { scale<<<(n + 255) / 256, 256>>>(data,
             return
         groups: dict[tuple[str, str], list[Escape]] = {}
         for escape in escapes(kernel):
-            groups.setdefault((escape.coordinate.expr.key, escape.extent.key), []).append(escape)
+            groups.setdefault((escape.coordinate.lane.key, escape.extent.key), []).append(escape)
         for group in groups.values():
             yield self._report(group, kernel)
 
@@ -140,12 +141,13 @@ void launch(float* data, int n, float k) { scale<<<(n + 255) / 256, 256>>>(data,
         verb = "written" if access.kind is AccessKind.STORE else "read"
         names = {escape.access.buffer.name: escape.access.span for escape in group if escape.access.buffer}
         name = access.buffer.name if access.buffer else "memory"
-        related = [(where, f"`{extent}`: {_HOW[first.evidence]}")] if where and where != access.span else []
+        size, at = brief(extent), brief(first.coordinate.expr)
+        related = [(where, f"`{size}`: {_HOW[first.evidence]}")] if where and where != access.span else []
         related += [(span, f"`{other}` as well") for other, span in names.items() if other != name]
         return self.finding(
             access.span,
-            f"`{name}` is {verb} past `{extent}` in the last tile. The coordinate `{first.coordinate.expr}` is not "
-            f"guarded here, and `{extent}` need not be a multiple of the tile `{first.coordinate.lane.extent}`.",
+            f"`{name}` is {verb} past `{size}` in the last tile. The coordinate `{at}` is not "
+            f"guarded here, and `{size}` need not be a multiple of the tile `{brief(first.coordinate.lane.extent)}`.",
             related=related[:6],
             confidence=first.confidence,
             kernel=kernel.name,

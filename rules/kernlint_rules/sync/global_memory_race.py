@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.ownership import SharedStore, shared_stores
 from kernlint.finding import Confidence, Finding, Severity
+from kernlint.ir.expr import brief
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.rule import Context, Example, Rule
 
@@ -99,7 +100,7 @@ void launch(const float* x, float* y, int rows, int n) { row_scale<<<rows, 128>>
         return self.finding(
             found.access.span,
             f"All `{found.programs}` programs along `{found.axis.name}` write `{name}`{same}. The index "
-            f"`{found.access.index}` does not depend on `{found.axis.name}`, so the last program to write wins.",
+            f"`{brief(found.access.index)}` does not depend on `{found.axis.name}`, so the last program to write wins.",
             related=[(found.where, "the launch")],
             confidence=found.confidence if found.value_differs else Confidence.MEDIUM,
             kernel=kernel.name,
