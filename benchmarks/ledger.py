@@ -102,7 +102,7 @@ def _identity(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def package_of(folder: Path) -> tuple[str, str]:
-    """Normalised name (PEP 503) and version from the package's own metadata, else from a folder called `name-version`."""
+    """Normalised name (PEP 503) and version from the metadata, else from a folder called `name-version`."""
     for metadata in sorted(
         [*folder.glob("*.dist-info/METADATA"), *folder.glob("PKG-INFO"), *folder.glob("*/PKG-INFO")]
     ):
