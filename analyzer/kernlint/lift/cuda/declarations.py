@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernlint.lift.cuda.declarators import Declared, declared, parameters_of, template_parameters_of, type_text_of
 from kernlint.lift.cuda.macros import macro_from_directive
-from kernlint.lift.cuda.parser import query
+from kernlint.lift.cuda.parser import first_named, query
 from kernlint.lift.cuda.unit import Constant, Field, FileArray, FunctionDefinition, Struct, TranslationUnit
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _alignment(unit: TranslationUnit, node: Node, body: Node) -> str:
         if record.name in ("__align__", "__builtin_align__", "alignas", "aligned") and record.arguments:
             return record.arguments[0]
     for child in node.children:
-        if child.type == "alignas_qualifier" and child.named_child(0) is not None:
+        if child.type == "alignas_qualifier" and first_named(child) is not None:
             return unit.text(child.named_children[0])
     return ""
 
@@ -185,7 +185,7 @@ def function_definition(
             specialization = unit.text(arguments) if arguments is not None else ""
             inner = named.child_by_field_name("name")
         else:
-            inner = named.named_child(0)
+            inner = first_named(named)
         named = inner
     if named is None:
         return None

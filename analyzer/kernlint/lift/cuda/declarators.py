@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernlint.lift.cuda.parser import first_named
 from kernlint.lift.cuda.unit import ParameterDeclaration, TemplateParameter, TranslationUnit
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def type_text_of(unit: TranslationUnit, node: Node) -> str:
     if kind.type in ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier"):
         name = kind.child_by_field_name("name")
         return unit.text(name) if name is not None else ""
-    if kind.type == "dependent_type" and kind.named_child(0) is not None:
+    if kind.type == "dependent_type" and first_named(kind) is not None:
         return unit.text(kind.named_children[0])
     return " ".join(unit.text(kind).split())
 

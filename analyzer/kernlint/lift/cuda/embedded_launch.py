@@ -31,9 +31,10 @@ def python_launches(
         return None
     module = Module(source.path, PYTHON)
     by_name = {kernel.name: kernel for kernel in kernels}
+    constants = {name: value for name, value in reader.names.items() if isinstance(value, ast.Constant)}
     for function, body in _functions(tree):
         record: HostFunction | None = None
-        values = _single_assignments(function) if function is not None else {}
+        values = {**constants, **(_single_assignments(function) if function is not None else {})}
         for node in body:
             target = ast.unparse(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else ""
             if isinstance(node.func, ast.Call):

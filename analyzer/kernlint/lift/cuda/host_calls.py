@@ -13,6 +13,7 @@ from kernlint.lift.cuda.host_functions import clamped, known_function
 from kernlint.lift.cuda.host_launch import API_LAUNCHES, api_launch, chevron_launch, set_attribute
 from kernlint.lift.cuda.host_types import element_type
 from kernlint.lift.cuda.host_values import UNKNOWN, Known, State, fresh
+from kernlint.lift.cuda.parser import first_named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -76,7 +77,7 @@ def call(w: Walker, node: Node, state: State) -> Known:
         return _method(w, node, function, arguments, state)
     name, template = callee(w, function)
     if template is not None and name in _CASTS:
-        value = evaluate(w, arguments.named_child(0), state) if arguments is not None else UNKNOWN
+        value = evaluate(w, first_named(arguments), state) if arguments is not None else UNKNOWN
         return cast(value, " ".join(w.text(template).strip("<> \n\t").split()))
     if name in API_LAUNCHES:
         return api_launch(w, node, name, argument_nodes(arguments), state)
@@ -115,7 +116,7 @@ def callee(w: Walker, function: Node) -> tuple[str, Node | None]:
             template = current.child_by_field_name("arguments")
             current = current.child_by_field_name("name")
         elif current.type == "dependent_name":
-            current = current.named_child(0)
+            current = first_named(current)
         else:
             return w.text(current), template
     return "", None

@@ -16,6 +16,7 @@ from kernlint.ir.expr import ONE, ZERO, Expr, const, host
 from kernlint.ir.host import GridDim
 from kernlint.lift.cuda.host_types import element_type, is_floating, is_integer, size_of
 from kernlint.lift.cuda.host_values import UNKNOWN, KernelRef, Known, Lambda, State, fresh, named
+from kernlint.lift.cuda.parser import first_named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -213,7 +214,7 @@ def template_argument(w: Walker, node: Node, state: State) -> Known:
 
 
 def _parenthesized(w: Walker, node: Node, state: State) -> Known:
-    inner = node.named_child(0)
+    inner = first_named(node)
     return evaluate(w, inner, state) if node.named_child_count == 1 else _children(w, node, state)
 
 

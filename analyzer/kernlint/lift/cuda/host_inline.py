@@ -9,6 +9,7 @@ from kernlint.ir.expr import ONE, ZERO, Expr
 from kernlint.lift.cuda.declarators import parameters_of
 from kernlint.lift.cuda.host_eval import cast, evaluate
 from kernlint.lift.cuda.host_values import UNKNOWN, Known, Lambda, State
+from kernlint.lift.cuda.parser import first_named
 from kernlint.lift.cuda.unit import Constant, FunctionDefinition, ParameterDeclaration, TranslationUnit
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _value_of(w: Walker, function: FunctionDefinition, state: State) -> Known | 
         with w.inside(function.unit):
             for child in statements[:-1]:
                 w.statement(child, state)
-            found = evaluate(w, statements[-1].named_child(0), state)
+            found = evaluate(w, first_named(statements[-1]), state)
     finally:
         w.inline_depth -= 1
         w.quiet -= 1
@@ -112,7 +113,7 @@ def call_lambda(w: Walker, function: Lambda, values: list[Known], node: Node, st
         w.inline_depth += 1
         try:
             with w.inside(function.unit):
-                return replace(evaluate(w, statements[0].named_child(0), inner), span=None, text="")
+                return replace(evaluate(w, first_named(statements[0]), inner), span=None, text="")
         finally:
             w.inline_depth -= 1
     _run(w, function.unit, statements, inner, node)

@@ -11,6 +11,7 @@ from kernlint.ir.host import GridDim, HostValue, Launch
 from kernlint.ir.types import Span
 from kernlint.lift.cuda.host_eval import as_dims, evaluate
 from kernlint.lift.cuda.host_values import UNKNOWN, KernelRef, Known, State
+from kernlint.lift.cuda.parser import first_named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -53,7 +54,7 @@ def _argument_values(w: Walker, arguments: Node | None, state: State) -> tuple[K
         if child.type == "comment":
             continue
         if child.type == "parameter_pack_expansion":
-            inner = child.child_by_field_name("pattern") or child.named_child(0)
+            inner = child.child_by_field_name("pattern") or first_named(child)
             pack = evaluate(w, inner, state)
             if pack.items is not None:
                 found.extend(pack.items)

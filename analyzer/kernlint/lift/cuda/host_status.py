@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernlint.ir.types import Span
+from kernlint.lift.cuda.parser import first_named
 from kernlint.lift.cuda.unit import FunctionDefinition, TranslationUnit
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class StatusReader:
     def __init__(self, program: TranslationUnit) -> None:
         self.program = program
         self.known: dict[str, bool] = {}
+        self.outcomes: dict[tuple[int, int], tuple[set[str], Span | None]] = {}  # by tree and node
         self.span: Span | None = None
 
     def of(
@@ -144,6 +146,17 @@ class StatusReader:
 
     def outcome(self, unit: TranslationUnit, node: Node) -> set[str]:
         """How control leaves a statement entered with the status unread."""
+        key = (id(unit.tree), node.id)
+        if key not in self.outcomes:
+            outer, self.span = self.span, None
+            found = self.statement_outcome(unit, node)
+            self.outcomes[key] = (found, self.span)
+            self.span = outer
+        found, span = self.outcomes[key]
+        self.span = self.span or span
+        return found
+
+    def statement_outcome(self, unit: TranslationUnit, node: Node) -> set[str]:
         kind = node.type
         if kind in ("compound_statement", "case_statement", "labeled_statement", "else_clause", "ERROR"):
             return self.sequence(unit, node.named_children)
@@ -190,7 +203,7 @@ class StatusReader:
             return {EXIT}
         if found == MAYBE:
             return {FALL, MAYBE}
-        first = node.named_child(0)
+        first = first_named(node)
         if node.type == "expression_statement" and first is not None and first.type == "call_expression":
             function = first.child_by_field_name("function")
             if function is not None and _EXITS.match(unit.text(function).rpartition("::")[2]):

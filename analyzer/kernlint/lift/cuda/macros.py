@@ -229,7 +229,9 @@ def _parse_fragment(text: str) -> tuple[bytes, Tree, bool] | None:
 
 
 def _fragment_nodes(root: Node, is_expression: bool) -> tuple[Node, ...]:
-    first = root.named_child(0)
+    from kernlint.lift.cuda.parser import first_named
+
+    first = first_named(root)
     if first is None:
         return ()
     if is_expression:

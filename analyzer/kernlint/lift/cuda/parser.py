@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Parser, Query, Tree
+    from tree_sitter import Language, Node, Parser, Query, Tree
 
 MAX_NESTING = 400  # brackets; deeper text is not parsed, since every consumer of trees recurses
 MAX_BYTES = 8_000_000
@@ -36,6 +36,11 @@ def query(pattern: str) -> Query:
 
 def parse(data: bytes) -> Tree:
     return _parser().parse(data)
+
+
+def first_named(node: Node) -> Node | None:
+    """The first named child, or None (`Node.named_child` raises when there is none)."""
+    return node.named_children[0] if node.named_child_count else None
 
 
 def nested_too_deep(data: bytes) -> bool:
