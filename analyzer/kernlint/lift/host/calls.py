@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kernlint.ir import arith
 from kernlint.ir.expr import Expr, const, param
-from kernlint.lift.host import tensors
+from kernlint.lift.host import tensors, views
 from kernlint.lift.host.definitions import Function
 from kernlint.lift.host.state import Frame, join_values
 from kernlint.lift.host.value import (
@@ -201,7 +201,7 @@ def _length(frame: Frame, value: HostVal) -> HostVal | None:
 
 def _folded_sequence(frame: Frame, dotted: str, value: HostVal) -> HostVal | None:
     if isinstance(value, SizesOf) and dotted.endswith("prod"):
-        size = tensors.sizes_product(frame, value)
+        size = views.sizes_product(frame, value)
         return Int(size) if size is not None else None
     if not isinstance(value, Seq) or not value.items:
         return None

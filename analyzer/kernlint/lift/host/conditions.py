@@ -188,7 +188,7 @@ def _assume_pair(frame: Frame, left: ast.expr, op: ast.cmpop, right: ast.expr, t
 
 
 def _equate_sizes(frame: Frame, left: ast.expr, a: SizesOf | Seq, right: ast.expr, b: SizesOf | Seq) -> None:
-    from kernlint.lift.host.tensors import shape_from
+    from kernlint.lift.host.views import shape_from
 
     knowledge = frame.state.knowledge
     if any(isinstance(side, SizesOf) and (side.strides or side.start or side.stop is not None) for side in (a, b)):

@@ -9,12 +9,13 @@ import ast
 
 from kernlint.ir import arith
 from kernlint.ir.condition import Connective
-from kernlint.ir.expr import Expr, const, param
+from kernlint.ir.expr import const, param
 from kernlint.lift.host import calls, conditions
 from kernlint.lift.host.definitions import Assigned, Class, Function, Imported
 from kernlint.lift.host.dtypes import torch_dtype
+from kernlint.lift.host.sequences import entry_of, expanded, integer_operation, sliced
 from kernlint.lift.host.state import Frame, join_values
-from kernlint.lift.host.tensors import attribute_of_tensor, indexed
+from kernlint.lift.host.tensors import attribute_of_tensor
 from kernlint.lift.host.value import (
     Bound,
     Callable,
@@ -36,6 +37,7 @@ from kernlint.lift.host.value import (
     given,
     seen_tensor,
 )
+from kernlint.lift.host.views import indexed
 
 MAX_NESTING = 60
 
@@ -218,26 +220,6 @@ def sequence(frame: Frame, nodes: list[ast.expr]) -> Seq:
     return Seq(tuple(items), tuple(spans))
 
 
-def expanded(frame: Frame, value: HostVal) -> tuple[HostVal, ...] | None:
-    """The items of a sequence of known length."""
-    if isinstance(value, Seq):
-        return value.items if not any(isinstance(item, SizesOf) for item in value.items) else None
-    if isinstance(value, SizesOf):
-        rank = frame.state.knowledge.rank(value.shape)
-        if rank is None:
-            return None
-        return tuple(Int(size_at(frame, value, index)) for index in range(rank)[value.start : value.stop])
-    return None
-
-
-def size_at(frame: Frame, sizes: SizesOf, index: int) -> Expr:
-    """Entry `index` of the *whole* `x.shape` or `x.stride()`."""
-    knowledge = frame.state.knowledge
-    if sizes.strides:
-        return knowledge.stride(sizes.shape, index, sizes.layout, sizes.contiguous)
-    return knowledge.dim(sizes.shape, index)
-
-
 def conditional(frame: Frame, node: ast.IfExp) -> HostVal:
     condition = conditions.condition_of(frame, node.test)
     before = frame.state
@@ -311,46 +293,6 @@ def _binary(frame: Frame, node: ast.BinOp) -> HostVal:
     return value if value is not None else frame.unknown(node)
 
 
-def integer_operation(frame: Frame, op: ast.operator, a: Expr, b: Expr) -> HostVal | None:
-    """`a op b` for integers; None when the operation is not understood."""
-    if isinstance(op, ast.Add):
-        return Int(a + b)
-    if isinstance(op, ast.Sub):
-        return Int(a - b)
-    if isinstance(op, ast.Mult):
-        return Int(a * b)
-    if isinstance(op, ast.FloorDiv) and b.constant != 0:
-        return Int(frame.state.knowledge.divide(a, b))
-    if isinstance(op, ast.Mod) and b.constant != 0:
-        return Int(arith.mod(a, b))
-    if isinstance(op, ast.Div):
-        return Quotient(a, b)
-    if isinstance(op, ast.LShift):
-        return Int(_power(b) * a if b.constant is None and a.constant is not None else arith.shl(a, b))
-    if isinstance(op, ast.RShift):
-        return Int(arith.shr(a, b))
-    if isinstance(op, ast.BitAnd):
-        return Int(arith.bitand(a, b))
-    if isinstance(op, ast.BitOr):
-        return Int(arith.bitor(a, b))
-    if isinstance(op, ast.BitXor):
-        return Int(arith.xor(a, b))
-    if isinstance(op, ast.Pow):
-        base, exponent = a.constant, b.constant
-        if exponent is not None and 0 <= exponent <= (128 if base is not None else 4):
-            total = const(1)
-            for _ in range(exponent):
-                total = total * a
-            return Int(total)
-        if base == 2:
-            return Int(_power(b))
-    return None
-
-
-def _power(exponent: Expr) -> Expr:
-    return arith.shl(const(1), exponent)
-
-
 def _subscript(frame: Frame, node: ast.Subscript) -> HostVal:
     base = evaluate(frame, node.value)
     if isinstance(base, Meta):
@@ -361,7 +303,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> HostVal:
     if isinstance(base, Mapping):
         return _from_mapping(frame, base, node)
     if isinstance(base, SizesOf):
-        return _from_sizes(frame, base, node)
+        return _of_sizes(frame, base, node)
     if isinstance(base, Seq):
         return _from_sequence(frame, base, node)
     named = node.slice.value if isinstance(node.slice, ast.Constant) else None
@@ -398,34 +340,16 @@ def _from_mapping(frame: Frame, base: Mapping, node: ast.Subscript) -> HostVal:
     return frame.unknown(node)
 
 
-def _from_sizes(frame: Frame, base: SizesOf, node: ast.Subscript) -> HostVal:
-    knowledge = frame.state.knowledge
+def _of_sizes(frame: Frame, base: SizesOf, node: ast.Subscript) -> HostVal:
     if isinstance(node.slice, ast.Slice):
         start, stop = _slice_bounds(frame, node.slice)
         if start is None or (node.slice.upper is not None and stop is None) or node.slice.step is not None:
             return frame.unknown(node)
-        if base.start == 0 and base.stop is None:
-            return SizesOf(base.shape, start, stop, base.strides, base.layout, base.contiguous)
-        return frame.unknown(node)
+        return sliced(base, start, stop) or frame.unknown(node)
     number = as_int(evaluate(frame, node.slice))
     index = number.constant if number is not None else None
-    if index is None:
-        return frame.unknown(node)
-    rank = knowledge.rank(base.shape)
-    if base.start == 0 and base.stop is None:
-        return Int(size_at(frame, base, index))
-    if rank is not None:
-        picked = range(rank)[base.start : base.stop]
-        return Int(size_at(frame, base, picked[index])) if -len(picked) <= index < len(picked) else frame.unknown(node)
-    if base.start >= 0 and index >= 0:
-        return Int(size_at(frame, base, base.start + index))
-    if base.stop is not None and base.stop < 0 and index < 0:
-        return Int(size_at(frame, base, base.stop + index))
-    if base.stop is None and base.start < 0 and index < 0:
-        return Int(size_at(frame, base, index))
-    if base.stop is None and base.start < 0 <= index < -base.start:
-        return Int(size_at(frame, base, base.start + index))
-    return frame.unknown(node)
+    size = entry_of(frame, base, index) if index is not None else None
+    return Int(size) if size is not None else frame.unknown(node)
 
 
 def _slice_bounds(frame: Frame, node: ast.Slice) -> tuple[int | None, int | None]:

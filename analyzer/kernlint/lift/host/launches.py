@@ -10,7 +10,8 @@ from kernlint.ir.host import GridDim, HostFunction, HostValue, Launch
 from kernlint.ir.types import Span
 from kernlint.lift.host.calls import apply, enter
 from kernlint.lift.host.emit import host_value
-from kernlint.lift.host.expressions import attribute_path, evaluate, expanded
+from kernlint.lift.host.expressions import attribute_path, evaluate
+from kernlint.lift.host.sequences import expanded
 from kernlint.lift.host.sites import Site, Sites, header_expressions, reads_like_grid, site_of
 from kernlint.lift.host.state import Frame, State, join_values, options_of
 from kernlint.lift.host.value import (

@@ -10,7 +10,8 @@ from kernlint.ir.condition import Condition, Connective, at_most, flag, less, ne
 from kernlint.ir.expr import const
 from kernlint.lift.host.conditions import assume, condition_of
 from kernlint.lift.host.definitions import COMPOUND, bodies_of
-from kernlint.lift.host.expressions import attribute_path, evaluate, expanded, integer_operation, size_at
+from kernlint.lift.host.expressions import attribute_path, evaluate
+from kernlint.lift.host.sequences import expanded, integer_operation, size_at
 from kernlint.lift.host.state import Frame, State, join_states
 from kernlint.lift.host.value import (
     Callable,
