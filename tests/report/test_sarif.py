@@ -197,6 +197,13 @@ def test_paths_are_those_of_the_repository() -> None:
     assert json.loads(render("gitlab", report))[0]["location"]["path"] == "src/lib/a.cu"
 
 
+def test_order_is_that_of_the_repository_not_of_the_working_folder() -> None:
+    findings = [one_finding(span=Span(path, 0, 1)) for path in ("../b/1.cu", "0.cu")]
+    report = report_of(*findings, repository_paths={"../b/1.cu": "b/1.cu", "0.cu": "a/0.cu"})
+    places = [item["locations"][0]["physicalLocation"] for item in sarif(report)["runs"][0]["results"]]
+    assert [place["artifactLocation"]["uri"] for place in places] == ["a/0.cu", "b/1.cu"]
+
+
 def test_unread_files_and_internal_errors_are_notifications() -> None:
     invocation = sarif(sample_report())["runs"][0]["invocations"][0]
     assert invocation["executionSuccessful"] is False

@@ -16,7 +16,7 @@ import sarif_om
 from kernlint.finding import Finding, Related, Verdict
 from kernlint.fingerprint import finding_fingerprints, primary_location_line_hashes
 from kernlint.ledger import precision_of
-from kernlint.report.place import Place, is_outside, locate, repository_uri
+from kernlint.report.place import Place, is_outside, locate, repository_path, repository_uri
 from kernlint.report.sarif_document import document_text
 from kernlint.report.sarif_rules import LEVELS, rule_descriptors
 from kernlint.report.text import clean, counted, one_line, plain_data
@@ -35,7 +35,9 @@ _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 
 
 def render(report: Report, *, color: bool, width: int) -> str:
-    findings, dropped = _kept(report.findings)
+    # By the path in the repository: the order must not depend on the folder the run was started in.
+    ordered = sorted(report.findings, key=lambda finding: repository_path(finding.span.path, report))
+    findings, dropped = _kept(ordered)
     descriptors = rule_descriptors(report.rules, report.findings, security=report.security)
     index = {descriptor.id: number for number, descriptor in enumerate(descriptors)}
     category = report.sarif_category.strip("/")
