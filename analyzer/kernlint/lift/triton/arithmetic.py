@@ -363,7 +363,7 @@ def _sameness(state: State, left: Thing, right: Thing, node: ast.expr) -> Condit
         if isinstance(other, Static):
             if isinstance(thing, Static):
                 return TRUE if thing.value == other.value else FALSE
-            if isinstance(thing, Value) and (thing.op == "param" or "name" in thing.attrs):
+            if isinstance(thing, Value) and (thing.op == "param" or "global" in thing.attrs):
                 shown = "None" if other.value is None else f'"{other.value}"'
                 return flag(f"{thing.attrs['name']} {'is' if other.value is None else '=='} {shown}")
             if isinstance(thing, Value) and "none_if" in thing.attrs and other.value is None:

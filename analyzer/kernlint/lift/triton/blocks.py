@@ -80,14 +80,12 @@ def moved(block: BlockPointer, offsets: tuple[Expr, ...]) -> BlockPointer:
     return BlockPointer(block.pointer, block.shape, block.strides, offsets, block.block_shape, block.bounded)
 
 
-def block_access(
-    state: State, kind: AccessKind, address: Value, call: Call, stored: Value | None, *, shift: int = 0
-) -> Thing:
-    """An access through a block pointer or descriptor; `shift` is how many arguments precede `boundary_check`'s
-    usual place."""
+def block_access(state: State, kind: AccessKind, address: Value, call: Call, stored: Value | None) -> Thing:
+    """An access through a block pointer or descriptor: `tl.load(pointer, mask, other, boundary_check, padding_option)`,
+    `tl.store(pointer, value, mask, boundary_check)`."""
     block = address.block
     assert block is not None
-    checked = _checked_dims(state, block, call, kind)
+    checked = _checked_dims(block, call)
     rank = len(block.offsets)
     lanes = tuple(lane(d - rank, block.block_shape[d]) for d in range(rank))
     coordinates = tuple(block.offsets[d] + lanes[d] for d in range(rank))
@@ -137,11 +135,11 @@ def _in_range(coordinate: Expr, bound: Expr) -> list[Condition]:
     return [upper]
 
 
-def _checked_dims(state: State, block: BlockPointer, call: Call, kind: AccessKind) -> list[int]:
+def _checked_dims(block: BlockPointer, call: Call) -> list[int]:
     rank = len(block.offsets)
     if block.bounded:
         return list(range(rank))
-    written = call.get(3 if kind is AccessKind.LOAD else 3, "boundary_check")
+    written = call.get(3, "boundary_check")
     items = written if isinstance(written, tuple) else (written,) if isinstance(written, Value) else ()
     dims = {d for d in (integer(item) for item in items) if d is not None and -rank <= d < rank}
     if isinstance(written, Value) and integer(written) is None:

@@ -57,8 +57,7 @@ def _arguments(state: State, callee: Callee, call: Call) -> dict[str, Thing]:
     names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
     env: dict[str, Thing] = {}
     positional = list(call.args)
-    for name, thing in zip(names, positional, strict=False):
-        env[name] = thing
+    env.update(zip(names, positional, strict=False))
     if spec.vararg is not None:
         env[spec.vararg.arg] = tuple(positional[len(names) :])
     every = names + [arg.arg for arg in spec.kwonlyargs]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from kernlint.ir import arith
 from kernlint.ir.condition import Condition, conj, flag
 from kernlint.ir.expr import ZERO, Atom, AtomKind, Expr, axis_expr, const, of_atom, substitute
 from kernlint.ir.types import INT32
@@ -274,19 +275,55 @@ def _closed_forms(value: Value, axis: Expr, carrier: Carrier, mapping: dict[Atom
     elif value.expr is not None and following.expr is not None and value.block is None:
         pairs = [(value.expr, following.expr)]
     for atom, (current, then) in zip(unknowns, pairs, strict=False):
-        growth = then - current
-        if not _loop_invariant(growth, carrier):
-            continue
         bare = value.block is None and current == of_atom(atom)
         start = init.expr if bare and init.expr is not None else ZERO
-        mapping[atom] = start + axis * growth
-        if value.block is None:
-            value.attrs["increment"] = growth
+        growth = then - current
+        if _loop_invariant(growth, carrier):
+            mapping[atom] = start + axis * growth
+            if value.block is None:
+                value.attrs["increment"] = growth
+        elif substitute(then, {atom: start}) == substitute(current, {atom: start}):
+            mapping[atom] = start  # it starts there, and from there it goes there
+        else:
+            kept = _unchanged_where(current, then, carrier)
+            if kept is not None:
+                condition, holds = kept
+                mapping[atom] = arith.select(condition, *((start, of_atom(atom)) if holds else (of_atom(atom), start)))
+
+
+def _unchanged_where(current: Expr, then: Expr, carrier: Carrier) -> tuple[Condition, bool] | None:
+    """A loop-invariant condition whose truth (or falsehood) leaves the variable as it was: `if VARLEN: n = load(...)`
+    carries n's first value whenever VARLEN is off."""
+    choices: dict[str, list[Atom]] = {}
+    for atom in then.deep_atoms:
+        if atom.kind is AtomKind.SELECT and isinstance(atom.args[0], Condition):
+            choices.setdefault(atom.args[0].key, []).append(atom)
+    for key in sorted(choices):
+        condition = choices[key][0].args[0]
+        if not isinstance(condition, Condition) or not _condition_invariant(condition, carrier):
+            continue
+        for holds in (False, True):
+            arms = {atom: atom.args[1 if holds else 2] for atom in choices[key]}
+            if substitute(then, {atom: arm for atom, arm in arms.items() if isinstance(arm, Expr)}) == current:
+                return condition, holds
+    return None
+
+
+def _condition_invariant(condition: Condition, carrier: Carrier) -> bool:
+    for name in condition.flags:
+        number = name.rpartition("#")[2].partition(".")[0]
+        if "#" in name and not (number.isdigit() and int(number) < carrier.first_ordinal):
+            return False
+    return _invariant_atoms(condition.deep_atoms, carrier)
 
 
 def _loop_invariant(expr: Expr, carrier: Carrier) -> bool:
+    return _invariant_atoms(expr.deep_atoms, carrier)
+
+
+def _invariant_atoms(atoms: frozenset[Atom], carrier: Carrier) -> bool:
     first_loop = int(carrier.loop.axis.key[1:])
-    for atom in expr.deep_atoms:
+    for atom in atoms:
         if atom.kind is AtomKind.AXIS and atom.axis is not None and atom.axis.key.startswith("k"):
             if int(atom.axis.key[1:]) >= first_loop:
                 return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernlint.ir.condition import FALSE
 from kernlint.ir.expr import ONE, Expr
 from kernlint.ir.types import FLOAT32, INT32, ElementType
 from kernlint.ir.value import Value
@@ -47,7 +48,11 @@ def _reduction(state: State, call: Call, op: str, x: Value, axis: Thing | None, 
     written = dtype_of(call.kwargs.get("dtype"))
     if written is not None:
         dtype, polymorphic = written.type, written.type is None
-    attrs: dict[str, object] = {"op": op, "dim": dim, "out_dtype": dtype, "keep_dims": keeps}
+    attrs: dict[str, object] = {"op": op, "dim": dim, "out_dtype": None, "keep_dims": keeps}
+    if written is not None:
+        attrs["out_dtype"] = written.type
+        if written.like is not None:
+            attrs["like"] = written.like
     if not known:
         attrs["dim_unknown"] = True
     made = state.value("reduce", (x,), node=call.node, dtype=dtype, shape=shape, attrs=attrs, polymorphic=polymorphic)
@@ -126,9 +131,9 @@ def scan(state: State, call: Call) -> Thing:
         x = state.as_value(item, call.node)
         dim, _ = _axis(state, call.get(1, "axis") or state.constant(0), len(x.shape))
         dtype, polymorphic = _reduced_type(op, x)
-        attrs: dict[str, object] = {"op": op, "dim": dim}
-        if "reverse" in call.kwargs:
-            attrs["reverse"] = True
+        backwards = call.get(2 if function is None else 3, "reverse")
+        reverse = backwards is not None and truth(state, backwards, call.node) is not FALSE
+        attrs: dict[str, object] = {"op": op, "dim": dim, "reverse": reverse}
         value = state.value(
             "scan", (x,), node=call.node, dtype=dtype, shape=x.shape, attrs=attrs, polymorphic=polymorphic
         )
@@ -205,7 +210,9 @@ def _product(state: State, call: Call, a: Value, b: Value, acc: Value | None, at
     else:
         integral = a.dtype is not None and a.dtype.is_integer
         dtype = INT32 if integral else FLOAT32
-    attrs["out_dtype"] = dtype
+    attrs["out_dtype"] = written.type if written is not None else None
+    if written is not None and written.like is not None:
+        attrs["like"] = written.like
     attrs["acc"] = acc is not None
     args = (a, b, acc) if acc is not None else (a, b)
     return state.value("dot", args, node=call.node, dtype=dtype, shape=shape, attrs=attrs, polymorphic=polymorphic)

@@ -15,7 +15,7 @@ from kernlint.lift.triton.join import joined
 from kernlint.lift.triton.names import attribute, lookup
 from kernlint.lift.triton.registry import BUILTINS, exprs_of, integer
 from kernlint.lift.triton.state import MAX_DEPTH, Call, State
-from kernlint.lift.triton.things import NONE, Bound, Callee, DType, Ref, Static, Thing
+from kernlint.lift.triton.things import ARGUMENTS, NONE, Bound, Callee, DType, Ref, Static, Thing
 
 REGISTERED = (blocks, collective, elementwise, memory, program)  # importing them fills the table
 
@@ -152,6 +152,8 @@ def _subscript(state: State, node: ast.Subscript) -> Thing:
         return state.integer(param_expr(f"{name}.shape[{position}]"), node)
     if isinstance(base, tuple):
         return _item(state, base, node)
+    if base is ARGUMENTS:
+        return _argument(state, evaluate(state, node.slice), node)
     if not isinstance(base, Value):
         return state.opaque("subscript of what is not a tensor", node)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -163,6 +165,16 @@ def _subscript(state: State, node: ast.Subscript) -> Thing:
         attrs = {"name": f"{base.attrs['name']}[{position}]", "constexpr": arithmetic.is_static(base)}
         return state.value("param", (base,), node=node, expr=expr, attrs=attrs)
     return state.opaque("subscript not understood", node, (base,), base.shape)
+
+
+def _argument(state: State, name: Thing, node: ast.expr) -> Thing:
+    """The launch argument a heuristic asks for: the kernel's parameter of that name."""
+    if not (isinstance(name, Static) and isinstance(name.value, str)):
+        return state.opaque("launch argument without a name", node)
+    attrs = {"name": name.value, "constexpr": True}
+    made = state.value("param", node=node, expr=param_expr(name.value), attrs=attrs)
+    made.name = name.value
+    return made
 
 
 def _is_new(node: ast.expr) -> bool:
@@ -248,6 +260,9 @@ _DESCRIPTOR = {"load": "descriptor_load", "store": "descriptor_store"}
 
 def _method(state: State, bound: Bound, call: Call) -> Thing:
     receiver = bound.receiver
+    if receiver is ARGUMENTS:
+        wanted = call.get(0, "key") if bound.name == "get" else None
+        return _argument(state, wanted if wanted is not None else NONE, call.node)
     if isinstance(receiver, DType):
         return _dtype_question(state, receiver, bound.name, call)
     if not isinstance(receiver, Value):

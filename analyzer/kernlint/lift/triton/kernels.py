@@ -8,8 +8,8 @@ from kernlint.ir.expr import AtomKind, Expr, param
 from kernlint.ir.kernel import Framework, Kernel, Loop, Param, ParamRole
 from kernlint.ir.types import INT32, ElementType, Span
 from kernlint.ir.value import Pointer, Value
-from kernlint.lift.host.definitions import Function
-from kernlint.lift.host.scope import PythonScope
+from kernlint.lift.host.definitions import Assigned, Function
+from kernlint.lift.host.scope import PythonScope, is_triton_jit
 from kernlint.lift.triton import decorators
 from kernlint.lift.triton.calls import default_of, prepare
 from kernlint.lift.triton.control import run_block
@@ -27,7 +27,7 @@ def lift_triton(tree: ast.Module, source: SourceFile, scope: PythonScope, resolv
     """
     kernels: list[Kernel] = []
     called: set[int] = set()
-    functions = [function for function in scope.functions if function.is_jit]
+    functions = _jit_functions(scope)
     shared: dict[tuple[str, str], Thing] = {}
     for function in functions:
         kernel, state = _lift(function, scope, shared)
@@ -37,6 +37,34 @@ def lift_triton(tree: ast.Module, source: SourceFile, scope: PythonScope, resolv
         if id(function.node) in called or kernel.attrs.get("returns"):
             kernel.attrs["helper"] = True
     return kernels
+
+
+def _jit_functions(scope: PythonScope) -> list[Function]:
+    """Decorated functions, and those passed to `triton.jit(...)` at module level."""
+    wrapped: set[int] = set()
+    for definition in scope.names.values():
+        if isinstance(definition, Assigned) and isinstance(definition.value, ast.Call):
+            if not _makes_kernels(scope, definition.value):
+                continue
+            target = scope.resolve_node(_innermost(definition.value))
+            if target is not None and target.scope is scope and isinstance(target.definition, Function):
+                wrapped.add(id(target.definition.node))
+    return [function for function in scope.functions if function.is_jit or id(function.node) in wrapped]
+
+
+def _innermost(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+    return node
+
+
+def _makes_kernels(scope: PythonScope, node: ast.expr) -> bool:
+    """Whether `triton.jit` is among the calls around a function's name."""
+    while isinstance(node, ast.Call):
+        if is_triton_jit(scope.dotted(node.func)):
+            return True
+        node = node.args[0] if node.args else node.func  # also triton.autotune(...)(triton.jit(f))
+    return False
 
 
 def _lift(function: Function, scope: PythonScope, shared: dict[tuple[str, str], Thing]) -> tuple[Kernel, State]:

@@ -12,7 +12,7 @@ from kernlint.lift.host.definitions import Assigned, Class, Function, Imported
 from kernlint.lift.triton.memory import mark_pointer
 from kernlint.lift.triton.registry import BUILTINS, type_named
 from kernlint.lift.triton.state import Call
-from kernlint.lift.triton.things import Bound, Callee, DType, Pending, Ref, Static, Thing
+from kernlint.lift.triton.things import ARGUMENTS, Bound, Callee, DType, Pending, Ref, Static, Thing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,10 +75,21 @@ def _global(state: State, scope: PythonScope, name: str, evaluate: Callable[[Sta
     if isinstance(definition, Imported):
         return Ref(scope.dotted_name(name))
     if isinstance(definition, Function):
+        if name in BUILTINS and _is_stub(definition.node):
+            return Ref(f"triton.language.{name}")
         return Callee(resolved.scope, definition.node, definition.is_jit)
     if isinstance(definition, Class):
         return Ref(f"{resolved.scope.path}:{name}")
     return _constant(state, resolved.scope, name, definition, evaluate)
+
+
+def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """A stand-in for a function that old versions lack: it only returns None or raises."""
+    last = node.body[-1]
+    plain = all(isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant) for n in node.body[:-1])
+    if isinstance(last, ast.Return):
+        return plain and (last.value is None or (isinstance(last.value, ast.Constant) and last.value.value is None))
+    return plain and isinstance(last, (ast.Raise, ast.Pass))
 
 
 def _constant(
@@ -121,6 +132,8 @@ def _readable(scope: PythonScope, node: ast.expr, depth: int) -> bool:
 
 def attribute(state: State, base: Thing, node: ast.Attribute) -> Thing:
     name = node.attr
+    if base is ARGUMENTS:
+        return Bound(base, name)
     if isinstance(base, Ref):
         return _member(state, base, node)
     if isinstance(base, DType):

@@ -110,3 +110,4 @@ Thing = Union[  # noqa: UP007 (a string inside needs it)
 ]
 
 NONE = Static(None)
+ARGUMENTS = Ref("kernel arguments")  # the dictionary a heuristic is handed
