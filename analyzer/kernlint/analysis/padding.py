@@ -86,11 +86,14 @@ def _combined_dims(sink: Value, operand: Value) -> frozenset[str] | None:
 
 
 def _dot_fault(sink: Value, entry: Entry, left: LaneState, right: LaneState) -> list[PaddingFault]:
-    if left.kind is Lane.UNDEFINED or right.kind is Lane.UNDEFINED:
-        bad, other, operand = (left, right, 0) if left.kind is Lane.UNDEFINED else (right, left, 1)
-        kind = Fault.ZERO_TIMES_UNDEFINED if other.is_zero else Fault.UNDEFINED
-        confidence = confidence_of(entry, None, bad, kind)
-        return [PaddingFault(kind, sink, "dot", sink.args[operand], entry.condition, bad, confidence)]
+    found = []
+    for bad, other, operand in ((left, right, 0), (right, left, 1)):
+        if bad.kind is Lane.UNDEFINED:
+            kind = Fault.ZERO_TIMES_UNDEFINED if other.is_zero else Fault.UNDEFINED
+            confidence = confidence_of(entry, None, bad, kind)
+            found.append(PaddingFault(kind, sink, "dot", sink.args[operand], entry.condition, bad, confidence))
+    if found:
+        return found
     if left.is_zero or right.is_zero or Lane.UNKNOWN in (left.kind, right.kind):
         return []
     for state, operand in ((left, 0), (right, 1)):

@@ -9,6 +9,8 @@ from kernlint.analysis.padding_state import DATA, UNIFORM, UNKNOWN, Lane, LaneSt
 from kernlint.ir.value import Value
 
 _INF = math.inf
+# After these a number moved by an unknown amount may be back where it was: `(0 + B - 1) // B` is 0.
+_ROUNDING = {"cmp", "floordiv", "mod", "shr", "shl", "and", "or", "xor", "pow"}
 
 
 def _exp(x: float) -> float:
@@ -118,7 +120,7 @@ def fold_binary(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState:
     if b.kind is Lane.CONST:
         return _known_right(op, a, b, value)
     if Lane.MOVED in (a.kind, b.kind):
-        if op == "cmp" or Lane.DATA in (a.kind, b.kind):
+        if op in _ROUNDING or Lane.DATA in (a.kind, b.kind):
             return UNKNOWN
         return a if a.kind is Lane.MOVED else b
     return DATA if Lane.DATA in (a.kind, b.kind) else UNIFORM
@@ -161,6 +163,8 @@ def _known_left(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState:
         return a
     if a.is_zero and op == "pow":
         return a
+    if op in _ROUNDING and op != "cmp":
+        return UNKNOWN
     if op == "cmp":
         return _compare_infinite(str(value.attrs.get("op", "")), a, value)
     return _mixed(op, a, b, value)
@@ -170,6 +174,8 @@ def _known_right(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState
     """b is a known number, a uniform, moved or data."""
     if b.is_zero and op in ("mul", "and"):
         return b
+    if op in _ROUNDING and op != "cmp":
+        return UNKNOWN
     if op == "cmp":
         mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
         return _compare_infinite(mirrored.get(str(value.attrs.get("op", "")), ""), b, value)
@@ -181,8 +187,6 @@ def _known_right(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState
         if b.is_zero:
             return UNKNOWN
         return _moved(b, a, value)
-    if op in ("pow", "shl", "shr", "floordiv", "mod"):
-        return UNKNOWN
     return _mixed(op, b, a, value)
 
 

@@ -20,8 +20,15 @@ _VERBS = {
 
 
 def name_of(value: Value | None, fallback: str = "the value") -> str:
-    """The variable a value was assigned to, in backticks."""
-    return f"`{value.name}`" if value is not None and value.name else fallback
+    """The variable a value was assigned to, or the tensor a load reads, in backticks."""
+    if value is None:
+        return fallback
+    if value.name:
+        return f"`{value.name}`"
+    access = value.access
+    if value.op == "load" and access is not None and access.buffer is not None and access.buffer.name:
+        return f"The load of `{access.buffer.name}`"
+    return fallback
 
 
 def number(value: float | None) -> str:

@@ -99,7 +99,9 @@ def _verdict(typed: Typed) -> tuple[ElementType | None, Confidence] | None:
     """The narrow type and how sure that is; None when the sum is wide or its type unknown."""
     if typed.is_low and typed.type is not None and typed.type.name in UNIT_ROUNDOFF:
         return typed.type, Confidence.MEDIUM if typed.generic else Confidence.HIGH
-    return (None, Confidence.MEDIUM) if typed.generic and typed.type is None else None
+    if not typed.generic or typed.type is not None:
+        return None
+    return None, Confidence.MEDIUM if typed.given else Confidence.LOW
 
 
 def _loop_sum(carry: Value, types: Types) -> Iterator[LowPrecisionSum]:
@@ -114,13 +116,30 @@ def _loop_sum(carry: Value, types: Types) -> Iterator[LowPrecisionSum]:
         # A Python number adapts to what is added to it.
         init = types.of(step.at)
     verdict = _verdict(init)
-    if verdict is None or _is_counter(carry):
+    if verdict is None or _is_counter(carry) or (verdict[0] is None and not _is_floating(step.at)):
         return
     dtype, confidence = verdict
     loop = carry.attrs.get("loop")
     yield LowPrecisionSum(
         Sum.LOOP, step.at, dtype, _trips(loop) if isinstance(loop, Loop) else None, confidence, carry.name
     )
+
+
+_FLOATING = {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "erf", "div", "dot"}
+
+
+def _is_floating(value: Value) -> bool:
+    """Whether a value of unknown element type is visibly made of floating-point numbers, not of counts."""
+    for item in ancestors(value, 80):
+        literal = item.attrs.get("value") if item.op == "const" else None
+        fill = item.access.other if item.access is not None else None
+        if item.op in _FLOATING or isinstance(literal, float):
+            return True
+        if item.dtype is not None and item.dtype.is_float:
+            return True
+        if fill is not None and isinstance(fill.attrs.get("value"), float):
+            return True
+    return False
 
 
 def _is_counter(carry: Value) -> bool:
@@ -155,7 +174,7 @@ def _lane_sum(value: Value, types: Types) -> Iterator[LowPrecisionSum]:
     if isinstance(wanted, ElementType) and not _low(wanted):
         return
     verdict = _verdict(types.of(source))
-    if verdict is None or source.cond is not None:
+    if verdict is None or source.cond is not None or (verdict[0] is None and not _is_floating(source)):
         return
     dim = value.attrs.get("dim")
     length: Expr | None = None

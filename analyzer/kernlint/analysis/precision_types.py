@@ -22,10 +22,12 @@ _MAX_VALUES = 4000
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """`type` None: not known.  `generic`: follows a tensor whose element type no launch determines."""
+    """`type` None: not known.  `generic`: follows a tensor whose element type no launch determines; `given` then says
+    whether that tensor is known to come from the caller, who chooses the type."""
 
     type: ElementType | None
     generic: bool = False
+    given: bool = False
 
     @property
     def is_low(self) -> bool:
@@ -46,11 +48,22 @@ def tensor_types(kernel: Kernel) -> dict[str, ElementType]:
     return {name: next(iter(types)) for name, types in found.items() if len(types) == 1}
 
 
+def caller_tensors(kernel: Kernel) -> set[str]:
+    """Tensor parameters that some launch passes on from its caller."""
+    return {
+        name
+        for launch in kernel.launches
+        for name, value in launch.arguments.items()
+        if value.tensor is not None and value.tensor.init == "given"
+    }
+
+
 class Types:
     """Answers `of(value)`; remembers what it found."""
 
     def __init__(self, kernel: Kernel, tensors: Mapping[str, ElementType] | None = None) -> None:
         self._tensors = dict(tensors if tensors is not None else tensor_types(kernel))
+        self._given = caller_tensors(kernel)
         self._known: dict[int, Typed] = {}
 
     def of(self, value: Value) -> Typed:
@@ -121,7 +134,7 @@ class Types:
         declared = (pointer.dtype if pointer is not None else None) or (buffer.dtype if buffer is not None else None)
         if declared is not None and not value.polymorphic:
             return Typed(declared)
-        return Typed(declared, generic=True)
+        return Typed(declared, generic=buffer is not None, given=name in self._given)
 
 
 def _meet(a: Typed, b: Typed, op: str) -> Typed:
@@ -133,12 +146,13 @@ def _meet(a: Typed, b: Typed, op: str) -> Typed:
     if x is None or y is None:
         if (x is None and not a.generic) or (y is None and not b.generic):
             return UNTYPED
-        other = y if x is None else x
-        return Typed(None, other is None or other.is_float or a.generic or b.generic)
+        return Typed(None, True, _all_given(a, b))
     if not x.is_float or not y.is_float:
         return b if y.is_float else a
-    if op in ("div", "mod"):
-        return Typed(FLOAT32, a.generic or b.generic)
-    if x == y:
-        return Typed(x, a.generic or b.generic)
-    return Typed(FLOAT32 if {x, y} == {FLOAT16, BFLOAT16} else (x if x.bits >= y.bits else y), a.generic or b.generic)
+    wider = x if x.bits >= y.bits else y
+    result = FLOAT32 if op in ("div", "mod") or {x, y} == {FLOAT16, BFLOAT16} else wider
+    return Typed(result, a.generic or b.generic, _all_given(a, b))
+
+
+def _all_given(a: Typed, b: Typed) -> bool:
+    return all(typed.given for typed in (a, b) if typed.generic)

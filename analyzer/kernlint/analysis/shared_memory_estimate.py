@@ -34,8 +34,11 @@ def shared_memory(
     """The estimate with the compile-time parameters in `values`; None when no dot's operands have a known size."""
     types = types or Types(kernel)
     groups: dict[int, list[Value]] = {}
+    bytes_assumed = ASSUMED_BYTES
     for value in kernel.values:
         if value.op == "dot" and len(value.args) >= 2:
+            if value.dtype is not None and value.dtype.is_integer:
+                bytes_assumed = 1
             for operand in value.args[:2]:
                 load = _loaded(operand)
                 if load is not None and load.access is not None:
@@ -43,7 +46,7 @@ def shared_memory(
                     groups.setdefault(id(loops[-1]) if loops else 0, []).append(load)
     best: SharedEstimate | None = None
     for key in groups:
-        estimate = _estimate(groups[key], values, num_stages if key else 1, types)
+        estimate = _estimate(groups[key], values, num_stages if key else 1, types, bytes_assumed)
         if estimate is not None and (best is None or estimate.bytes > best.bytes):
             best = estimate
     return best
@@ -60,7 +63,9 @@ def _loaded(operand: Value) -> Value | None:
     return None
 
 
-def _estimate(loads: list[Value], values: dict[Atom, Expr], num_stages: int, types: Types) -> SharedEstimate | None:
+def _estimate(
+    loads: list[Value], values: dict[Atom, Expr], num_stages: int, types: Types, bytes_assumed: int
+) -> SharedEstimate | None:
     tiles: list[tuple[str, int, int]] = []
     assumed = False
     seen: set[int] = set()
@@ -75,7 +80,7 @@ def _estimate(loads: list[Value], values: dict[Atom, Expr], num_stages: int, typ
                 return None
             size *= number
         typed = types.of(load)
-        width = typed.type.bytes if typed.type is not None and not typed.generic else ASSUMED_BYTES
+        width = typed.type.bytes if typed.type is not None and not typed.generic else bytes_assumed
         assumed = assumed or typed.type is None or typed.generic
         access = load.access
         buffers = max(num_stages - 1, 1) if access is not None and _varies(load) else 1

@@ -137,13 +137,17 @@ def variance(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     def check_kernel(self, kernel: Kernel, context: Context) -> Iterator[Finding]:
         faults = cached_faults(kernel, context.cache)
         wrongly_filled = {id(fault.origin) for fault in faults if fault.kind is Fault.WRONG_IDENTITY}
-        seen: set[int] = set()
+        surest: dict[int, PaddingFault] = {}
         for fault in faults:
             mover = fault.state.mover
             if fault.kind is not Fault.MOVED or id(fault.origin) in wrongly_filled or mover is None:
                 continue
-            if id(mover) not in seen and mover.span is not None:
-                seen.add(id(mover))
+            known = surest.get(id(mover))
+            if known is None or fault.confidence > known.confidence:
+                surest[id(mover)] = fault
+        for fault in surest.values():
+            mover = fault.state.mover
+            if mover is not None and mover.span is not None:
                 yield self._report(fault, mover, mover.span, kernel)
 
     def _report(self, fault: PaddingFault, mover: Value, where: Span, kernel: Kernel) -> Finding:

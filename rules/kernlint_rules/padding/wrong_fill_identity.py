@@ -157,8 +157,9 @@ def row_max(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
             )
         else:
             between = "" if fill == held else f" (by then {held})"
+            name = name_of(load, name_of(fault.operand, "This value"))
             message = (
-                f"{name_of(load, name_of(fault.operand, 'This value'))} is filled with {fill}, which is not neutral in {how}. "
+                f"{name} is filled with {fill}, which is not neutral in {how}. "
                 f"Where `{fault.condition}` fails its lanes hold {fill}{between}, and {how} {effect(fault)}; "
                 f"the identity there is {needed}."
             )
