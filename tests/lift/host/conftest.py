@@ -1,8 +1,8 @@
-"""Make the sample builder beside these tests importable."""
+"""Make the sample builder beside this folder importable."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -128,10 +128,28 @@ def test_two_arguments_of_one_tensor() -> None:
         "a = a.to(torch.bfloat16)",
         "a = a.bfloat16()",
         "a = a.to(dtype=torch.bfloat16)",
+        "assert a.dtype == b.dtype\nassert b.dtype == torch.bfloat16",
+        "assert b.dtype == torch.bfloat16\nassert a.dtype == b.dtype",
+        "assert a.dtype == b.dtype == torch.bfloat16",
+        "assert b.dtype == torch.bfloat16\na = a.to(b.dtype)",
+        "a = torch.empty(n, dtype=b.dtype)\nassert b.dtype == torch.bfloat16",
+        "dtype = torch.bfloat16\na = torch.empty(n, dtype=dtype)",
+        "assert b.dtype == torch.bfloat16\na = torch.empty_like(b)",
+        "assert b.dtype == torch.bfloat16\na = b.new_empty(4)",
     ],
 )
 def test_element_types(check: str) -> None:
     assert facts(f"{check}\nx = a").dtype == BFLOAT16
+
+
+@pytest.mark.parametrize("cast", ["a.to(dtype)", "a.to(dtype=dtype)", "a.type(dtype)"])
+def test_cast_to_an_unknown_type(cast: str) -> None:
+    assert facts(f"a = a.float()\ndtype = pick(n)\nx = {cast}").dtype is None
+
+
+def test_moving_to_a_device_keeps_the_type() -> None:
+    assert facts("a = a.float()\nx = a.to(b.device)").dtype == FLOAT32
+    assert facts("a = a.float()\nx = a.to('cuda', non_blocking=True)").dtype == FLOAT32
 
 
 def test_unchecked_element_type_is_unknown() -> None:

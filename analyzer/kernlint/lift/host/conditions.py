@@ -105,12 +105,23 @@ def _comparison(frame: Frame, whole: ast.Compare, left: ast.expr, op: ast.cmpop,
                 return compare(sign, x, y)
         if isinstance(a, Given) and isinstance(b, Given) and not a.is_tensor and not b.is_tensor:
             return compare(sign, a.integer, b.integer)
-        if isinstance(a, Dtype) and isinstance(b, Dtype) and a.dtype is not None and b.dtype is not None:
-            return TRUE if (a.dtype == b.dtype) == (sign == "==") else negate(TRUE)
+        if isinstance(a, Dtype) and isinstance(b, Dtype):
+            one_type = _same_dtype(frame, a, b)
+            if one_type is not None:
+                return TRUE if one_type == (sign == "==") else negate(TRUE)
         if sign in ("==", "!=") and isinstance(a, Given) and isinstance(b, Literal):
             found = flag(f"{a.key} == {b.value!r}")
             return found if sign == "==" else negate(found)
     return _opaque_pair(frame, left, right, sign or type(op).__name__)
+
+
+def _same_dtype(frame: Frame, a: Dtype, b: Dtype) -> bool | None:
+    first, second = frame.state.knowledge.dtype(a.dtype), frame.state.knowledge.dtype(b.dtype)
+    if first is None or second is None:
+        return None
+    if first == second:
+        return True
+    return None if isinstance(first, str) or isinstance(second, str) else False
 
 
 def _opaque_pair(frame: Frame, left: ast.expr, right: ast.expr, sign: str) -> Condition:
@@ -175,14 +186,9 @@ def _assume_pair(frame: Frame, left: ast.expr, op: ast.cmpop, right: ast.expr, t
             if number is not None and number.constant is not None:
                 frame.state.knowledge.set_rank(tensor.shape, number.constant)
             return
-    for first, second in ((left, right), (right, left)):
-        if isinstance(first, ast.Attribute) and first.attr == "dtype":
-            dtype = evaluate(frame, second)
-            tensor = as_tensor(evaluate(frame, first.value))
-            if tensor is not None and isinstance(dtype, Dtype) and dtype.dtype is not None:
-                frame.state.replace_tensor(tensor, replace(tensor, dtype=dtype.dtype))
-                return
     a, b = evaluate(frame, left), evaluate(frame, right)
+    if isinstance(a, Dtype) and isinstance(b, Dtype):
+        frame.state.knowledge.equate_dtypes(a.dtype, b.dtype)
     if isinstance(a, (SizesOf, Seq)) and isinstance(b, (SizesOf, Seq)):
         _equate_sizes(frame, left, a, right, b)
 

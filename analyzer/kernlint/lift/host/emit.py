@@ -7,6 +7,7 @@ import ast
 from kernlint.ir import arith
 from kernlint.ir.expr import ONE, ZERO, Expr
 from kernlint.ir.host import HostValue, TensorFacts
+from kernlint.ir.types import ElementType
 from kernlint.ir.value import Value
 from kernlint.lift.host.state import Frame
 from kernlint.lift.host.value import (
@@ -46,7 +47,8 @@ def host_value(frame: Frame, value: HostVal, node: ast.expr | None) -> HostValue
     elif isinstance(value, Seq) and not any(isinstance(item, SizesOf) for item in value.items):
         made.items = tuple(host_value(frame, item, None) for item in value.items[:32])
     elif isinstance(value, Dtype):
-        made.dtype = value.dtype
+        dtype = knowledge.dtype(value.dtype)
+        made.dtype = dtype if isinstance(dtype, ElementType) else None
     return made
 
 
@@ -54,6 +56,7 @@ def tensor_facts(frame: Frame, tensor: Tensor, node: ast.expr | None = None) -> 
     """What is known about a tensor at this point."""
     knowledge = frame.state.knowledge
     dims = knowledge.dims(tensor.shape)
+    dtype = knowledge.dtype(tensor.dtype)
     layout = tensor.layout or tensor.name or "tensor"
     strides: tuple[Expr, ...] | None = None
     if dims is not None:
@@ -70,7 +73,7 @@ def tensor_facts(frame: Frame, tensor: Tensor, node: ast.expr | None = None) -> 
         name=name,
         shape=dims,
         strides=strides,
-        dtype=tensor.dtype,
+        dtype=dtype if isinstance(dtype, ElementType) else None,
         contiguous=tensor.contiguous,
         init=tensor.init,
         fill=Value("const", attrs={"value": tensor.fill}) if tensor.fill is not None else None,

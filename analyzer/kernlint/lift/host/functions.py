@@ -39,6 +39,10 @@ def lift_host(scope: PythonScope) -> tuple[list[HostFunction], list[Launch]]:
     if recorder.script is not None and recorder.script.launches:
         functions.insert(0, recorder.script)
     _drop_repeated(functions)
+    for function in scope.functions:
+        host = described.get(function.node)
+        if host is not None and host.launches:
+            host.calls = _calls(scope, function.node)
     launches = sorted(
         (launch for function in functions for launch in function.launches),
         key=lambda launch: (launch.span.start, launch.span.end, launch.kernel_name),
@@ -91,6 +95,12 @@ def _described(scope: PythonScope, function: Function) -> HostFunction:
 def _body_span(scope: PythonScope, node: FunctionNode) -> Span:
     first, last = scope.text.span(node.body[0]), scope.text.span(node.body[-1])
     return Span(scope.path, first.start, last.end)
+
+
+def _calls(scope: PythonScope, node: FunctionNode) -> tuple[str, ...]:
+    """Dotted names of everything the function calls, sorted: `torch.empty_like`, `ctx.mark_dirty`."""
+    called = (scope.dotted(part.func) for part in ast.walk(node) if isinstance(part, ast.Call))
+    return tuple(sorted({name for name in called if name}))
 
 
 def _is_test(path: str, function: Function, decorators: tuple[str, ...]) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from kernlint.ir import arith
 from kernlint.ir.condition import Condition, Connective
 from kernlint.ir.expr import ONE, Atom, AtomKind, Expr, const, of_atom, substitute
+from kernlint.ir.types import ElementType
 
 MAX_RANK = 12
 
@@ -72,10 +73,16 @@ class Knowledge:
     same: dict[str, Shape] = field(default_factory=dict)  # shape key -> the shape it equals
     splits: dict[str, int] = field(default_factory=dict)  # shape key -> dim of which numel is a multiple by `rest`
     equal: dict[Atom, Expr] = field(default_factory=dict)  # host atom -> what it equals
+    dtypes: dict[str, ElementType | str] = field(default_factory=dict)  # element type by name, or the name it equals
 
     def copy(self) -> Knowledge:
         return replace(
-            self, ranks=dict(self.ranks), same=dict(self.same), splits=dict(self.splits), equal=dict(self.equal)
+            self,
+            ranks=dict(self.ranks),
+            same=dict(self.same),
+            splits=dict(self.splits),
+            equal=dict(self.equal),
+            dtypes=dict(self.dtypes),
         )
 
     def common(self, other: Knowledge) -> Knowledge:
@@ -85,7 +92,23 @@ class Knowledge:
             {key: shape for key, shape in self.same.items() if other.same.get(key) is shape},
             {**self.splits, **other.splits},
             {atom: expr for atom, expr in self.equal.items() if other.equal.get(atom) == expr},
+            {name: dtype for name, dtype in self.dtypes.items() if other.dtypes.get(name) == dtype},
         )
+
+    def dtype(self, known: ElementType | str | None) -> ElementType | str | None:
+        """An element type, followed through equalities: a name that stays a name is that of an unknown type."""
+        for _ in range(MAX_RANK):
+            if not isinstance(known, str) or known not in self.dtypes:
+                break
+            known = self.dtypes[known]
+        return known
+
+    def equate_dtypes(self, a: ElementType | str | None, b: ElementType | str | None) -> None:
+        a, b = self.dtype(a), self.dtype(b)
+        if isinstance(a, str) and b is not None and a != b:
+            self.dtypes[a] = b
+        elif isinstance(b, str) and a is not None and a != b:
+            self.dtypes[b] = a
 
     def root(self, shape: Shape) -> Shape:
         for _ in range(MAX_RANK):

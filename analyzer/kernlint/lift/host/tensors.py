@@ -60,7 +60,7 @@ def attribute_of_tensor(frame: Frame, base: HostVal, node: ast.Attribute) -> Hos
         return Int(const(rank)) if rank is not None else None
     if name == "dtype":
         known = as_tensor(base)
-        return Dtype(known.dtype if known is not None else None, known.name if known is not None else "")
+        return Dtype(frame.state.knowledge.dtype(known.dtype)) if known is not None else None
     if name in ("T", "mT", "H", "mH"):
         tensor = as_tensor(base)
         return strided(frame, tensor, "t", []) if tensor is not None else None
@@ -72,14 +72,14 @@ def attribute_of_tensor(frame: Frame, base: HostVal, node: ast.Attribute) -> Hos
 
 
 def allocate(
-    frame: Frame, node: ast.Call, shape: Shape, init: str, dtype: ElementType | None, fill: float | None
+    frame: Frame, node: ast.Call, shape: Shape, init: str, dtype: ElementType | str | None, fill: float | None
 ) -> Tensor:
     """A fresh, contiguous tensor."""
     return Tensor("", shape, dtype, contiguous=True, init=init, fill=fill, span=frame.scope.text.span(node))
 
 
 def like(
-    frame: Frame, node: ast.Call, source: Tensor, init: str, dtype: ElementType | None, fill: float | None
+    frame: Frame, node: ast.Call, source: Tensor, init: str, dtype: ElementType | str | None, fill: float | None
 ) -> Tensor:
     """`torch.empty_like(x)`: dense, in the order of x's strides; contiguous if x is."""
     return Tensor(
@@ -145,7 +145,8 @@ def _measured(frame: Frame, tensor: Tensor, method: str, args: Sequence[HostVal]
         rank = knowledge.rank(tensor.shape)
         return Int(const(rank)) if rank is not None else None
     if method == "element_size":
-        return Int(const(tensor.dtype.bytes)) if tensor.dtype is not None else None
+        dtype = knowledge.dtype(tensor.dtype)
+        return Int(const(dtype.bytes)) if isinstance(dtype, ElementType) else None
     if not args:
         strides = method == "stride"
         return SizesOf(
@@ -168,16 +169,26 @@ def _cast(
     tensor = as_tensor(base)
     if tensor is None:
         return None
-    dtype = CASTS.get(method)
+    dtype: ElementType | str | None = CASTS.get(method)
     if method in ("to", "type"):
         named = [value for value in (*args, keywords.get("dtype")) if isinstance(value, Dtype)]
+        if not named and _may_be_dtype(args, keywords):
+            return tensor.changed(dtype=None, init="computed", layout="", storage="")
         if not named:
             return tensor if method == "to" and (args or keywords) else None
         dtype = named[0].dtype
-    if dtype is not None and dtype == tensor.dtype:
+    known = frame.state.knowledge.dtype(dtype)
+    if known is not None and known == frame.state.knowledge.dtype(tensor.dtype):
         return tensor
     # `to` keeps the order of the strides; when the type does not change it returns the tensor itself.
     return tensor.changed(dtype=dtype, init="computed", layout="", storage="")
+
+
+def _may_be_dtype(args: Sequence[HostVal], keywords: dict[str, HostVal]) -> bool:
+    """Whether an argument of `to` that is not understood may be an element type rather than a device."""
+    if "dtype" in keywords:
+        return True
+    return any(isinstance(value, Given) and "device" not in value.key for value in args)
 
 
 def constructed(
@@ -189,7 +200,7 @@ def constructed(
     like: Tensor | None = None,
 ) -> Tensor:
     """`torch.zeros(...)`, or `like.new_zeros(...)`."""
-    dtype = _dtype_argument(args, keywords)
+    dtype: ElementType | str | None = _dtype_argument(args, keywords)
     if dtype is None and "dtype" not in keywords:
         if like is not None:
             dtype = like.dtype
@@ -238,7 +249,7 @@ def constructed_like(
     return replace(made, contiguous=True, layout="") if "memory_format" in keywords else made
 
 
-def _dtype_argument(args: Sequence[HostVal], keywords: dict[str, HostVal]) -> ElementType | None:
+def _dtype_argument(args: Sequence[HostVal], keywords: dict[str, HostVal]) -> ElementType | str | None:
     for value in (keywords.get("dtype"), *args):
         if isinstance(value, Dtype):
             return value.dtype

@@ -21,11 +21,12 @@ _IDENTITIES = count(1)
 class Tensor:
     """A tensor.  Equal `identity` means the same tensor object, whatever variables hold it.
 
-    `storage` names the variable its memory came from ('' until it is assigned); `layout` names its strides."""
+    `storage` names the variable its memory came from ('' until it is assigned); `layout` names its strides; `dtype` is
+    an element type or, unless that is known, a name for it: the same name is the same type."""
 
     name: str
     shape: Shape
-    dtype: ElementType | None = None
+    dtype: ElementType | str | None = None
     contiguous: bool | None = None
     init: str = "given"
     fill: float | None = None
@@ -110,8 +111,9 @@ class SizesOf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dtype:
-    dtype: ElementType | None
-    name: str = ""
+    """`torch.float16`, or `x.dtype` as a name for an unknown type."""
+
+    dtype: ElementType | str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,7 +178,7 @@ HostVal = (
 
 
 def given(key: str, name: str, *, span: Span | None = None, init: str = "given", is_tensor: bool = False) -> Given:
-    tensor = Tensor(name, Shape(key, name), init=init, span=span, storage=name, layout=key)
+    tensor = Tensor(name, Shape(key, name), f"{key}.dtype", init=init, span=span, storage=name, layout=key)
     return Given(key, name, tensor, is_tensor)
 
 
