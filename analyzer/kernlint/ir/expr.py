@@ -14,6 +14,7 @@ import enum
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from operator import itemgetter
 from typing import Union
 
 MAX_TERMS = 64
@@ -115,22 +116,28 @@ Monomial = tuple[Atom, ...]  # factors sorted by key, repeated for powers; () is
 
 
 def _mono_key(mono: Monomial) -> str:
-    return "*".join(atom.key for atom in mono)
+    size = len(mono)
+    if size == 1:
+        return mono[0].key
+    if size == 2:
+        return f"{mono[0].key}*{mono[1].key}"
+    return "*".join([atom.key for atom in mono])
+
+
+_BY_LENGTH_THEN_KEY = itemgetter(0, 1)
 
 
 class Expr:
     """A polynomial over atoms.  Build with `const`, `param`, ... and the operators `+ - *`; never mutate."""
 
-    __slots__ = ("__dict__", "terms")
+    __slots__ = ("__dict__", "key", "terms")
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
-        live = [(mono, coeff) for mono, coeff in terms.items() if coeff]
-        live.sort(key=lambda item: (len(item[0]), _mono_key(item[0])))
-        self.terms: tuple[tuple[Monomial, int], ...] = tuple(live)
-
-    @cached_property
-    def key(self) -> str:
-        return "+".join(f"{c}*{_mono_key(m)}" if m else str(c) for m, c in self.terms) or "0"
+        live = [(len(mono), _mono_key(mono), mono, coeff) for mono, coeff in terms.items() if coeff]
+        if len(live) > 1:
+            live.sort(key=_BY_LENGTH_THEN_KEY)
+        self.terms: tuple[tuple[Monomial, int], ...] = tuple([(mono, coeff) for _, _, mono, coeff in live])
+        self.key: str = "+".join([f"{coeff}*{text}" if size else str(coeff) for size, text, _, coeff in live]) or "0"
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Expr) and other.key == self.key)
