@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import FALSE, TRUE, Condition, Connective, conj, disj, equal, flag, negate
+from kernlint.ir.expr import const
 from kernlint.ir.kernel import Branch, Exit, Frame, Region
 from kernlint.ir.types import BOOL
 from kernlint.ir.value import Value
 from kernlint.lift.cuda.device_builtin import record_fact
-from kernlint.lift.cuda.device_machine import Left, Machine, Runner, Scope, Target, Way
+from kernlint.lift.cuda.device_machine import Left, Machine, Runner, Scope, Target, Variable, Way, pointee
 from kernlint.lift.cuda.device_resolve import resolve_type
 from kernlint.lift.cuda.device_state import merge_layers, merge_ways
 from kernlint.lift.cuda.evaluate_declare import declaration, local_type
@@ -60,6 +62,8 @@ def _expression_statement(m: Machine, node: Node) -> Left | None:
             continue
         if child.type == "binary_expression" and _declares(m, child):
             return None
+        if child.type == "assignment_expression" and _declares_array_pointer(m, child):
+            return None
         m.eval(child)
     return None
 
@@ -99,6 +103,35 @@ def _declares(m: Machine, node: Node) -> bool:
         value = construct(m, ctype, arguments_of(m, right.child_by_field_name("arguments")), node, name)
     variable = m.new_variable(name, ctype)
     m.write(variable.key, value)
+    return True
+
+
+def _declares_array_pointer(m: Machine, node: Node) -> bool:
+    """`float (*p)[4] = a;` that the grammar took for an assignment to a subscripted call: declare `p`."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    sizes: list[Node] = []
+    current = left
+    while current is not None and current.type == "subscript_expression":
+        indices = current.child_by_field_name("indices")
+        sizes[:0] = [child for child in indices.named_children if child.type != "comment"] if indices is not None else []
+        current = current.child_by_field_name("argument")
+    if not sizes or right is None or current is None or current.type != "call_expression":
+        return False
+    function, arguments = current.child_by_field_name("function"), current.child_by_field_name("arguments")
+    inner = arguments.named_children[0] if arguments is not None and arguments.named_child_count == 1 else None
+    if function is None or inner is None or inner.type != "pointer_expression":
+        return False
+    target = inner.child_by_field_name("argument")
+    name = m.text(target) if target is not None and target.type == "identifier" else ""
+    if not name or isinstance(m.scope.lookup(m.text(function)), Variable):
+        return False
+    base = resolve_type(m, m.text(function))
+    extents = (const(0), *(m.expr_of(m.eval(size)) for size in sizes))
+    value = m.eval(right)
+    ctype = replace(base, extents=extents)
+    if value.pointer is not None and not pointee(value).extents:
+        value = m.typed("cast", (value,), node, pointer=value.pointer, ctype=ctype, attrs={"explicit": True})
+    m.write(m.new_variable(name, ctype).key, value)
     return True
 
 

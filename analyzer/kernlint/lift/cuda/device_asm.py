@@ -1,4 +1,4 @@
-"""Inline PTX: barriers, fences, asynchronous copies, loads, stores, atomics; anything else is a pure function of its inputs.
+"""Inline PTX: barriers, fences, asynchronous copies, loads, stores, atomics; anything else is a pure function.
 
 Source: PTX ISA, "Instruction Set".
 """

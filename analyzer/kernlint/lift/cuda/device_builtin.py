@@ -43,7 +43,7 @@ def builtin_call(
 ) -> Value | None:
     """The meaning of a call when `name` is built in; None otherwise.  A user's own function of that name wins, except
     over synchronisation and atomics."""
-    if scope.startswith("std::numeric_limits") or scope.startswith("numeric_limits") or "numeric_limits<" in scope:
+    if scope.startswith(("std::numeric_limits", "numeric_limits")) or "numeric_limits<" in scope:
         return _limits(m, scope, name, node)
     identity = _IDENTITIES.get(name)
     if identity is not None and not user_defined:
@@ -63,6 +63,8 @@ def builtin_call(
         return None
     given = arguments_of(m, arguments)
     values = [argument.value for argument in given]
+    if name == "__pipeline_memcpy_async" and len(values) >= 3:
+        return pipeline_copy(m, values, node)
     for handler in (barrier_call, shuffle_call, vote_call, atomic_call):
         result = handler(m, name, values, node)
         if result is not None:
@@ -70,6 +72,7 @@ def builtin_call(
     return _function(m, name, values, given, template_list, node)
 
 
+_ADDRESSES = frozenset({"cast_smem_ptr_to_uint", "cast_smem_ptr_to_int", "get_smem_pointer", "smem_ptr_to_uint"})
 # what the thread is in its block: (divisor, remainder) of the linear thread number.  Source: CUTLASS `arch/arch.h`,
 # `cutlass/cutlass.h`; CUB `util_ptx.cuh`
 _IDENTITIES = {
@@ -94,6 +97,17 @@ def thread_identity(m: Machine, divisor: int, modulus: int, node: Node) -> Value
     return binary(m, "/" if divisor else "%", rank, by, node)
 
 
+def pipeline_copy(m: Machine, values: list[Value], node: Node) -> Value:
+    """`__pipeline_memcpy_async(destination, source, bytes[, zero_fill])`."""
+    from kernlint.lift.cuda.device_asm import async_copy
+
+    count = values[2].expr.constant if values[2].expr is not None else None
+    read: Value | None = None
+    if len(values) > 3:
+        read = binary(m, "-", values[2], values[3], node)
+    return async_copy(m, values[0], values[1], count, node, "__pipeline_memcpy_async", read)
+
+
 def _is_known(name: str) -> bool:
     base = name.removesuffix("_block").removesuffix("_system")
     return (
@@ -101,6 +115,7 @@ def _is_known(name: str) -> bool:
         or base in known.ATOMICS
         or (name.startswith("make_") and named_element(name[5:]) is not None)
         or name.startswith("__cvta_generic_to_")
+        or name in _ADDRESSES
     )
 
 
@@ -134,7 +149,7 @@ _TABLE: frozenset[str] = frozenset().union(
         "round",
     ),
     ("rint", "trunc", "log1pf", "expm1f", "log10f", "copysignf", "normcdff", "__saturatef", "hrint", "__powf", "cbrtf"),
-    ("clamp", "swap", "sigmoid", "__frcp_rn", "hrcp", "h2rcp", "frexpf", "ldexpf", "scalbnf", "nearbyintf", "lrintf"),
+    ("clamp", "swap", "__pipeline_memcpy_async", "sigmoid", "__frcp_rn", "hrcp", "h2rcp", "frexpf", "ldexpf", "scalbnf", "nearbyintf", "lrintf"),
     ("memcpy", "memset", "lgammaf", "tgammaf", "erfcf", "acosf", "asinf", "atanf", "atan2f", "sinhf", "coshf"),
     ("sinpif", "cospif", "sincosf", "sincospif", "__sincosf", "hypotf", "fdimf", "exp10f", "__exp10f", "cuda_cast"),
     ("__dp4a", "__vadd4", "__funnelshift_r", "__funnelshift_l", "__nv_cvt_float_to_fp8", "__hmin_nan", "__hmax_nan"),
@@ -194,7 +209,7 @@ def _conversion(m: Machine, name: str, values: list[Value], given: list[Argument
         element_type = named_element(name[5:]) or replace(FLOAT32, lanes=8)
         single = CType("", replace(element_type, lanes=1))
         return m.value("tuple", tuple(convert(m, v, single, None, False) for v in values), element_type, node)
-    if name.startswith("__cvta_generic_to_") and first.pointer is not None:
+    if (name in _ADDRESSES or name.startswith("__cvta_generic_to_")) and first.pointer is not None:
         from kernlint.ir.types import UINT32
 
         return pointer_to_integer(m, first, UINT32, node)

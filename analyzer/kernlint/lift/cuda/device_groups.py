@@ -160,8 +160,8 @@ def group_method(
     if name == "num_blocks":
         return m.symbol("cluster.num_blocks()")
     if name == "map_shared_rank":
-        given = arguments_of(m, arguments)
-        return given[0].value if given else None
+        mapped = arguments_of(m, arguments)
+        return mapped[0].value if mapped else None
     return None
 
 

@@ -40,6 +40,7 @@ class Object:
     address: Value | None = None
     buffer: Buffer | None = None
     written: set[str] = field(default_factory=set)
+    choice: tuple[Condition, Object, Object, Value | None] | None = None  # one of two, after a branch
     function: Any = None  # a Lambda
     role: str = ""  # cooperative groups, barriers, atomic references: what methods mean
     extra: tuple[Value, ...] = ()

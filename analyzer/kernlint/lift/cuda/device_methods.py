@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernlint.ir.expr import param
 from kernlint.ir.kernel import AccessKind, BarrierKind
-from kernlint.ir.types import UINT32
+from kernlint.ir.types import UINT32, Space
 from kernlint.ir.value import Value
 from kernlint.lift.cuda.builtins import ATOMIC_METHODS, BLOCK_COLLECTIVES
 from kernlint.lift.cuda.device_machine import Machine, Object, TypedValue, pointee
@@ -76,16 +76,18 @@ def unknown_method(
     if name in _POINTERS and not values and receiver.pointer is not None:
         return receiver
     if name in _WAITS:
-        m.barrier(BarrierKind.WAIT, node, name)
+        consumer = name.startswith("consumer") or (obj is not None and "pipeline" in obj.ctype.name)
+        m.barrier(BarrierKind.WAIT, node, name if consumer else f"mbarrier.{name}")
         return _void(m, name, values, node)
     if name in _COMMITS:
         m.barrier(BarrierKind.COMMIT, node, name)
         return _void(m, name, values, node)
     if name in _NOTHING:
         return _void(m, name, values, node)
-    if obj is not None and obj.symbolic:
-        if not values:
-            return m.symbol(f"{obj.path}.{name}()")
+    if obj is not None and not values and (obj.symbolic or obj.address is not None):
+        held = obj.address.pointer if obj.address is not None else None
+        space = held.buffer.space if held is not None and held.buffer is not None else Space.GLOBAL
+        return m.symbol(f"{obj.path}.{name}()", space=space)
     m.reason("method of an unknown class")
     for value in values:
         if isinstance(value, TypedValue) and value.place is not None and value.place.key:

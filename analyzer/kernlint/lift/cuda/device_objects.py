@@ -16,7 +16,7 @@ from kernlint.lift.cuda.unit import Field
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_ARRAY_METHODS = frozenset({"data", "begin", "get", "raw", "ptr"})
+MAX_CHOICES = 12
 
 
 def find_field(obj: Object, name: str) -> Field | None:
@@ -37,10 +37,10 @@ def field_type(m: Machine, obj: Object, item: Field) -> CType:
     return replace(base, depth=base.depth + item.pointer_depth, extents=(*extents, *base.extents), const=item.const)
 
 
-def field_place(m: Machine, obj: Object, name: str) -> Place | None:
-    """Where field `name` of `obj` is; None when the struct is known and has no such field."""
+def field_place(m: Machine, obj: Object, name: str, declared_only: bool = False) -> Place | None:
+    """Where field `name` of `obj` is; with `declared_only`, None when the struct is known and has no such field."""
     item = find_field(obj, name)
-    if item is None and obj.ctype.struct is not None and not obj.symbolic:
+    if declared_only and item is None and obj.ctype.struct is not None and not obj.symbolic:
         struct = obj.ctype.struct
         if not struct.bases and name not in obj.written:
             return None
@@ -63,6 +63,8 @@ def _initial(m: Machine, obj: Object, name: str, ctype: CType, item: Field | Non
     """What a field holds before it is written in the kernel."""
     if obj.base is not None:
         return read_field(m, obj.base, name)
+    if obj.choice is not None:
+        return _chosen(m, obj, name)
     if obj.symbolic:
         made = m.symbol(f"{obj.path}.{name}", ctype)
         return made
@@ -72,6 +74,27 @@ def _initial(m: Machine, obj: Object, name: str, ctype: CType, item: Field | Non
     if ctype.is_object:
         return m.typed("opaque", (), None, ctype=ctype, obj=m.new_object(ctype, f"{obj.path}.{name}"))
     return None
+
+
+def _chosen(m: Machine, obj: Object, name: str) -> Value | None:
+    """The field of one of two objects."""
+    from kernlint.lift.cuda.device_ops import join
+
+    assert obj.choice is not None
+    condition, first, second, test = obj.choice
+    if _depth(obj) > MAX_CHOICES:
+        return None
+    a, b = read_field(m, first, name), read_field(m, second, name)
+    if a is None or b is None:
+        return a or b
+    return a if a is b else join(m, condition, a, b, test)
+
+
+def _depth(obj: Object) -> int:
+    depth, current = 0, obj
+    while current.choice is not None and depth <= MAX_CHOICES:
+        depth, current = depth + 1, current.choice[2]
+    return depth
 
 
 def read_field(m: Machine, obj: Object, name: str) -> Value | None:

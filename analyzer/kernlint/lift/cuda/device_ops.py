@@ -273,9 +273,9 @@ def convert(m: Machine, value: Value, to: CType, node: Node | None, explicit: bo
             return loaded_pointer(m, value, to, node)
         if value.op == "const":
             return m.typed("pointer", (value,), node, pointer=Pointer(None, ZERO, None), ctype=to.pointed())
-        made = m.typed("pointer", (value,), node, pointer=None, ctype=to.pointed())
-        made.pointer = Pointer(None, m.opaque_expr("unknown pointer"), to.pointed().element)
-        return made
+        unknown = m.typed("pointer", (value,), node, pointer=None, ctype=to.pointed())
+        unknown.pointer = Pointer(None, m.opaque_expr("unknown pointer"), to.pointed().element)
+        return unknown
     element = to.element
     if element is None:
         if value.op == "call" or to.is_void or object_of(value) is not None:
@@ -361,10 +361,12 @@ def join(m: Machine, condition: Condition, a: Value, b: Value, test: Value | Non
         elif dtype is not None:
             expr = m.opaque_expr("joined")
     made: Value
-    if obj_a is not None or obj_b is not None:
-        made = m.typed(op, args, None, ctype=(obj_a or obj_b).ctype if (obj_a or obj_b) else None, dtype=dtype)
-        made.expr = expr
-        made.obj = m.new_object(made.ctype or CType(""), "?") if made.ctype is not None else None
+    either = obj_a or obj_b
+    if either is not None:
+        both = m.new_object(either.ctype, "?")
+        if obj_a is not None and obj_b is not None and not obj_a.role and obj_a.function is None:
+            both.choice = (condition, obj_a, obj_b, test)
+        made = m.typed(op, args, None, ctype=either.ctype, dtype=dtype, expr=expr, obj=both)
     else:
         made = m.value(op, args, dtype, None, expr, cond, attrs)
     made.name = a.name if a.name == b.name else ""

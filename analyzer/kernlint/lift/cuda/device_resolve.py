@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernlint.ir.expr import Expr, const
 from kernlint.ir.value import Value
-from kernlint.lift.cuda.device_machine import Machine, Scope
+from kernlint.lift.cuda.device_machine import Machine, Scope, Variable
 from kernlint.lift.cuda.device_types import AUTO, UNKNOWN, VOID, CType, named_element, split_arguments, split_type
 from kernlint.lift.cuda.unit import Constant, Struct, TemplateParameter, TranslationUnit
 
@@ -64,7 +64,9 @@ def _named(m: Machine, name: str, arguments: tuple[str, ...], scope: Scope, leve
         return CType(name, element)
     if level > MAX_ALIASES:
         return CType(name)
-    short = name.rpartition("::")[2]
+    owner, _, short = name.rpartition("::")
+    enclosing = scope.lookup(owner.split("<")[0]) if owner else None
+    dependent = isinstance(enclosing, CType) and enclosing.struct is None
     alias = m.home.aliases.get(name) or (m.home.aliases.get(short) if not name.startswith("std::") else None)
     if alias is not None and _split_name(alias) != short:
         parameters = m.home.alias_templates.get(short, ())
@@ -73,7 +75,7 @@ def _named(m: Machine, name: str, arguments: tuple[str, ...], scope: Scope, leve
         if not (parameters and not arguments) or alias:
             return _resolve(m, alias, scope, level + 1)
     structs = m.home.structs.get(short)
-    if structs and not name.startswith("std::"):
+    if structs and not dependent and not name.startswith("std::"):
         struct = _specialized(structs, arguments)
         return CType(short, None, 0, (), struct, _canonical_arguments(m, arguments, scope, level))
     if short != name:
@@ -144,8 +146,6 @@ def bind_templates(
 
 
 def _enter(m: Machine, scope: Scope, name: str, value: Value) -> Variable:
-    from kernlint.lift.cuda.device_machine import Variable
-
     m.vids += 1
     variable = Variable(name, m.vids, UNKNOWN, str(m.vids))
     scope.names[name] = variable
@@ -173,7 +173,6 @@ def struct_scope(m: Machine, ctype: CType) -> Scope:
 def argument_value(m: Machine, text: str, scope: Scope) -> Value:
     """A non-type template argument given as text."""
     from kernlint.ir.types import BOOL, INT32
-    from kernlint.lift.cuda.device_machine import Variable
     from kernlint.lift.cuda.device_types import integer_literal
 
     literal = integer_literal(text) if text[:1].isdigit() else None
@@ -250,25 +249,27 @@ def extent(m: Machine, size: Node | None) -> Expr | None:
 def size_of(m: Machine, ctype: CType) -> Expr:
     """Bytes of a value of this type; symbolic when not known."""
     total = ctype.size
-    for item in ctype.extents:
-        total = total * item
     struct = ctype.struct
     if struct is not None and not ctype.depth and struct.fields and not struct.is_union:
-        scope = struct_scope(m, ctype)
-        size: int | None = 0
-        largest = 1
-        for item in struct.fields:
-            if item.static:
-                continue
-            element = resolve_type(m, item.type_text, scope)
-            bytes_ = 8 if item.pointer_depth else (element.element.bytes if element.element else None)
-            if bytes_ is None or item.array_sizes or size is None:
-                size = None
-                continue
-            largest = max(largest, min(bytes_, 16))
-            size = -(-size // bytes_) * bytes_ + bytes_
-        if size is not None:
-            total = const(-(-size // largest) * largest)
-            for item_extent in ctype.extents:
-                total = total * item_extent
+        size = _struct_size(m, ctype, struct)
+        total = const(size) if size is not None else total
+    for count in ctype.extents:
+        total = total * count
     return total
+
+
+def _struct_size(m: Machine, ctype: CType, struct: Struct) -> int | None:
+    """Bytes of a struct of scalars and pointers, padded; None when a member's size is not known."""
+    scope = struct_scope(m, ctype)
+    size, largest = 0, 1
+    for member in struct.fields:
+        if member.static:
+            continue
+        element = resolve_type(m, member.type_text, scope).element
+        width = 8 if member.pointer_depth else (element.bytes if element is not None else 0)
+        if not width or member.array_sizes:
+            return None
+        align = width if width in (1, 2, 4, 8, 16) else 4
+        largest = max(largest, align)
+        size = -(-size // align) * align + width
+    return -(-size // largest) * largest

@@ -86,6 +86,13 @@ def _keeps_arguments(m: Machine, node: Node) -> bool:
     return all(not p.is_reference or p.const for f in candidates for p in f.parameters)
 
 
+def _dereferenced(node: Node) -> bool:
+    """Whether the node is the `p` of a `*p` (and not the `x` of an `&x`)."""
+    parent = node.parent
+    operator = parent.child_by_field_name("operator") if parent is not None else None
+    return parent is not None and parent.type == "pointer_expression" and operator is not None and operator.type == "*"
+
+
 def _table(m: Machine, node: Node) -> list[tuple[int, str, str]]:
     """(position, name, how) of everything assigned within `node`, by position."""
     from tree_sitter import QueryCursor
@@ -96,6 +103,8 @@ def _table(m: Machine, node: Node) -> list[tuple[int, str, str]]:
             root, direct = _root(item)
             if root is None or (how == "argument" and _keeps_arguments(m, item)):
                 continue
+            if direct and how == "target" and _dereferenced(item):
+                direct = False
             found.append((item.start_byte, m.text(root), how if direct or how == "callee" else "memory"))
     found.sort()
     return found

@@ -16,7 +16,7 @@ from kernlint.lift.cuda.device_ops import convert
 from kernlint.lift.cuda.device_resolve import extent, resolve_type
 from kernlint.lift.cuda.device_types import CType, integer_literal
 from kernlint.lift.cuda.evaluate_inline import Argument, arguments_of, inline_function
-from kernlint.lift.cuda.unit import FileArray
+from kernlint.lift.cuda.unit import FileArray, Recorded
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -64,15 +64,14 @@ def _declared_type(m: Machine, node: Node, type_node: Node | None) -> CType:
     return CType("")
 
 
-def _alignment(words: set[str], recorded: list[object]) -> int | None:
+def _alignment(words: set[str], recorded: list[Recorded]) -> int | None:
     for word in sorted(words):
         if word.startswith("alignas"):
             literal = integer_literal(word[word.find("(") + 1 : word.rfind(")")].strip() or "x")
             if literal is not None:
                 return literal[0]
     for record in recorded:
-        arguments = getattr(record, "arguments", ())
-        literal = integer_literal(arguments[0]) if arguments else None
+        literal = integer_literal(record.arguments[0]) if record.arguments else None
         if literal is not None:
             return literal[0]
     return None
@@ -302,11 +301,8 @@ def construct(m: Machine, ctype: CType, given: list[Argument], node: Node, name:
         return convert(m, values[0], ctype, node, True)
     if ctype.name.endswith("atomic_ref") and given:
         return _atomic_reference(m, ctype, given, node)
-    if (
-        len(values) == 1
-        and object_of(values[0]) is not None
-        and (object_of(values[0]) or values[0]).ctype.name == ctype.name
-    ):  # type: ignore[union-attr]
+    source = object_of(values[0]) if len(values) == 1 else None
+    if source is not None and source.ctype.name == ctype.name:
         return copied(m, values[0], name)
     made = m.new_object(ctype, name or ctype.name)
     result = m.typed("opaque", tuple(values), node, ctype=ctype, obj=made, attrs={"why": "object"})

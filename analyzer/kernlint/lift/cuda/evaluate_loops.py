@@ -185,6 +185,11 @@ def _carry_key(
         return
     if object_of(held) is not None and held.pointer is None and held.expr is None:
         return
+    behind = held.place if isinstance(held, TypedValue) and held.pointer is not None else None
+    if behind is not None:  # a pointer to a register variable: what it points to is carried
+        if behind.key and behind.key != key:
+            _carry_key(m, behind.key, None, loop, layer, found)
+        return
     number = m.next_ordinal()
     name = f"carry:{number}"
     atom: Atom | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernlint.ir.condition import equals_zero, negate
 from kernlint.ir.expr import ZERO, AtomKind, const, loaded
+from kernlint.ir.expr import param as param_expr
 from kernlint.ir.kernel import Access, AccessKind, Frame
 from kernlint.ir.types import BOOL, ElementType, Space
 from kernlint.ir.value import Pointer, Value
@@ -84,7 +85,8 @@ def load_from(m: Machine, address: Value, ctype: CType, node: Node, **extra: Any
         expr = _load_expr(m, made, node)
     cond = negate(equals_zero(expr)) if element == BOOL and expr is not None else None
     if element is None and ctype.is_object and ctype.struct is not None:
-        result: Value = m.typed("load", (address,), node, ctype=ctype, obj=m.new_object(ctype, "?"))
+        held = m.new_object(ctype, "?")
+        result: Value = m.typed("load", (address,), node, ctype=ctype, obj=held)
         result.attrs["access"] = made
     else:
         result = m.value("load", (address,), element, node, expr, cond, {"access": made})
@@ -219,7 +221,7 @@ def _identifier_place(m: Machine, node: Node) -> Place:
         return Place(found.ctype, found.key, name=name)
     receiver = m.scope.receiver()
     if receiver is not None and receiver.ctype.struct is not None:
-        member = field_place(m, receiver, name)
+        member = field_place(m, receiver, name, declared_only=True)
         if member is not None:
             return member
     variable = m.home.variables.get(name)
@@ -244,11 +246,37 @@ def _subscript_place(m: Machine, node: Node) -> Place:
     indices = node.child_by_field_name("indices")
     if argument is None or indices is None:
         return Place(UNKNOWN)
-    base = m.eval(argument)
     index_nodes = [child for child in indices.named_children if child.type != "comment"]
     if len(index_nodes) != 1:
         return Place(UNKNOWN)
+    if argument.type in ("field_expression", "subscript_expression"):
+        place = place_of(m, argument)
+        if place.address is not None and _is_untyped(place.ctype):
+            return _untyped_element(m, place, m.eval(index_nodes[0]), node)
+        base = load(m, place, argument)
+    else:
+        base = m.eval(argument)
     return subscript(m, base, m.eval(index_nodes[0]), node)
+
+
+def _is_untyped(ctype: CType) -> bool:
+    return not ctype.name and ctype.element is None and not ctype.depth and not ctype.extents
+
+
+def _untyped_element(m: Machine, place: Place, index: Value, node: Node) -> Place:
+    """A subscript of a member of a class that is not here, taken for an array; the extent of an inner dimension is a
+    symbol of its own."""
+    address = place.address
+    assert address is not None
+    pointer = address.pointer or Pointer(None, m.opaque_expr("unknown pointer"), None)
+    amount = m.expr_of(index)
+    offset = pointer.offset + amount
+    if pointer.indices:
+        name = pointer.buffer.name if pointer.buffer is not None else place.name
+        offset = pointer.offset * param_expr(f"{name}.extent{len(pointer.indices)}") + amount
+    moved = replace(pointer, offset=offset, indices=(*pointer.indices, amount))
+    made = m.typed("pointer", (address, index), node, pointer=moved, ctype=place.ctype)
+    return Place(place.ctype, address=made, name=place.name)
 
 
 def subscript(m: Machine, base: Value, index: Value, node: Node) -> Place:
@@ -263,9 +291,9 @@ def subscript(m: Machine, base: Value, index: Value, node: Node) -> Place:
     if base.pointer is None:
         if base.dtype is not None and base.dtype.lanes > 1:
             return Place(UNKNOWN)
-        address = m.typed("pointer", (base, index), node)
-        address.pointer = Pointer(None, m.expr_of(index), None)
-        return Place(UNKNOWN, address=address)
+        unknown = m.typed("pointer", (base, index), node)
+        unknown.pointer = Pointer(None, m.opaque_expr("unknown pointer") + m.expr_of(index), None)
+        return Place(UNKNOWN, address=unknown)
     ctype = pointee(base)
     if ctype.extents:
         return _array_element(m, base, index, ctype, node)
@@ -358,6 +386,8 @@ def member_place(m: Machine, base: Place, name: str, node: Node) -> Place:
             narrow = recast(wide, base.ctype, single)
             narrow = replace(narrow, offset=narrow.offset + const(lane), casts=wide.casts, indices=())
             return Place(single, address=m.typed("pointer", (base.address,), node, pointer=narrow, ctype=single))
+    if element is not None and name == "__x" and base.key and not base.ctype.depth:
+        return Place(base.ctype, base.key, name=base.name)  # the raw bits of half and fp8 types
     holder = object_at(m, base)
     found = field_place(m, holder, name) if holder is not None else None
     return found or Place(UNKNOWN, name=name)
@@ -421,6 +451,13 @@ def load(m: Machine, place: Place, node: Node) -> Value:
 
 def _uninitialised(m: Machine, place: Place, node: Node) -> Value:
     element = place.ctype.element
+    if place.ctype.depth:
+        target = place.ctype.pointed()
+        unknown = m.typed("opaque", (), node, ctype=target, attrs={"why": "uninitialised"})
+        unknown.pointer = Pointer(None, m.opaque_expr("uninitialised"), target.element)
+        unknown.name = place.name
+        m.write(place.key, unknown)
+        return unknown
     made = m.opaque("uninitialised", node, element if place.ctype.is_scalar else None, count=False)
     made.name = place.name
     m.write(place.key, made)
@@ -482,4 +519,4 @@ def store(m: Machine, place: Place, value: Value, node: Node) -> None:
         store_to(m, place.address, place.ctype, value, node)
 
 
-__all__ = ["access", "dereference", "load", "load_from", "place_of", "read_field", "store", "store_to", "subscript"]
+__all__ = ["Place", "access", "dereference", "load", "load_from", "place_of", "read_field", "store", "store_to", "subscript"]
