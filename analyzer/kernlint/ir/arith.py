@@ -19,7 +19,7 @@ def _make(kind: AtomKind, text: str, *args: AtomArg) -> Expr:
 
 def _nest(expr: Expr) -> str:
     text = repr(expr)
-    return f"({text})" if len(expr.terms) > 1 or text.startswith("-") or "*" in text else text
+    return text if expr.single_atom is not None or (expr.constant or -1) >= 0 else f"({text})"
 
 
 def floordiv(a: Expr, b: Expr) -> Expr:

@@ -66,6 +66,9 @@ def _tuple(thing: Thing | None) -> tuple[Thing, ...]:
 @builtin("advance")
 def advance(state: State, call: Call) -> Thing:
     source = state.as_value(call.get(0, "base"), call.node)
+    written = call.get(1, "offsets")
+    if source.block is None and source.op == "param" and isinstance(written, tuple):
+        host_descriptor(state, source, len(written), bounded=False)
     block = source.block
     steps = _known(state, call.get(1, "offsets"), len(block.offsets) if block is not None else None)
     if block is None or steps is None:
@@ -150,21 +153,27 @@ def _checked_dims(block: BlockPointer, call: Call) -> list[int]:
 # ---- tensor descriptors made on the host ---------------------------------------------------------------------------
 
 
-def host_descriptor(state: State, value: Value, rank: int, block_shape: tuple[Expr, ...] | None = None) -> None:
-    """Make a parameter a descriptor: its shape, strides and block shape are the host's, the last stride is one."""
+def host_descriptor(
+    state: State, value: Value, rank: int, block_shape: tuple[Expr, ...] | None = None, *, bounded: bool = True
+) -> None:
+    """Make a parameter a descriptor: its shape, strides and block shape are the host's, the last stride is one.
+
+    A block pointer handed to a helper (`bounded` False) has strides and a place of its own as well.
+    """
     from kernlint.lift.triton.memory import buffer_named
 
     name = str(value.attrs["name"])
     state.descriptors.add(name)
     dims = range(rank)
-    strides = tuple(ONE if d == rank - 1 else param_expr(f"{name}.strides[{d}]") for d in dims)
+    strides = tuple(ONE if bounded and d == rank - 1 else param_expr(f"{name}.strides[{d}]") for d in dims)
+    offsets = (ZERO,) * rank if bounded else tuple(param_expr(f"{name}.offsets[{d}]") for d in dims)
     value.block = BlockPointer(
         Pointer(buffer_named(state, name), ZERO, None),
         tuple(param_expr(f"{name}.shape[{d}]") for d in dims),
         strides,
-        (ZERO,) * rank,
+        offsets,
         block_shape or tuple(param_expr(f"{name}.block_shape[{d}]") for d in dims),
-        True,
+        bounded,
     )
 
 

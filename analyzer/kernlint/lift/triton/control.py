@@ -177,7 +177,7 @@ def _return(state: State, node: ast.Return) -> bool:
     activation = state.activations[-1]
     frames = state.path[activation.path_length :]
     activation.returns.append((conj(frame.condition for frame in frames), thing))
-    if len(state.activations) == 1:
+    if len(state.activations) == 1 and state.path:
         _exit(state, "return", node)
     return False
 

@@ -16,7 +16,7 @@ from kernlint.lift.triton.control import run_block
 from kernlint.lift.triton.memory import buffer_named
 from kernlint.lift.triton.registry import type_named
 from kernlint.lift.triton.state import Activation, BudgetExceededError, State
-from kernlint.lift.triton.things import Callee, Thing
+from kernlint.lift.triton.things import Callee, Static, Thing
 from kernlint.source.file import Resolver, SourceFile
 
 
@@ -130,8 +130,15 @@ def _parameters(state: State, callee: Callee) -> None:
             buffer_named(state, arg.arg).dtype = dtype
         default = defaults.get(arg.arg)
         if default is not None:
-            made.default = state.as_value(default_of(state, callee, default), default)
+            made.default = _default_value(state, default_of(state, callee, default), default)
         state.env[arg.arg] = _parameter_value(state, made, arg)
+
+
+def _default_value(state: State, thing: Thing, node: ast.expr) -> Value:
+    """A default as a value; strings too are constants here."""
+    if isinstance(thing, Static) and isinstance(thing.value, str):
+        return state.value("const", node=node, attrs={"value": thing.value, "constexpr": True})
+    return state.as_value(thing, node)
 
 
 def _parameter_value(state: State, made: Param, arg: ast.arg) -> Value:

@@ -16,8 +16,8 @@ from kernlint.ir.kernel import Access, AccessKind, Frame, ParamRole
 from kernlint.ir.types import ElementType, Space
 from kernlint.ir.value import Buffer, Pointer, Value
 from kernlint.lift.triton.arithmetic import truth
-from kernlint.lift.triton.blocks import block_access, is_block
-from kernlint.lift.triton.registry import builtin, is_none, text
+from kernlint.lift.triton.blocks import block_access, host_descriptor, is_block
+from kernlint.lift.triton.registry import builtin, integer, is_none, text
 from kernlint.lift.triton.shapes import Shape, broadcast
 from kernlint.lift.triton.things import Base, Thing
 
@@ -192,6 +192,9 @@ def loaded_meaning(access: Access) -> Expr:
 def load(state: State, call: Call) -> Thing:
     address = state.as_value(call.get(0, "pointer"), call.node)
     other = call.get(2, "other")
+    checked = call.kwargs.get("boundary_check")
+    if isinstance(checked, tuple) and checked and address.op == "param" and not is_block(address):
+        host_descriptor(state, address, max(len(checked), 1 + max(integer(c) or 0 for c in checked)), bounded=False)
     if is_block(address):
         return block_access(state, AccessKind.LOAD, address, call, None)
     result = state.value("load", (address,), node=call.node, polymorphic=True)
