@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import TRUE, Connective
@@ -152,7 +153,28 @@ def _check(w: Walker, name: str, arguments: list[Node], state: State) -> Known:
         condition = values[0].cond if values else None
     if condition is not None and condition.op is not Connective.FLAG:
         w.add_fact(state, condition)
+    for argument in arguments[:1]:
+        _note_contiguous(w, argument, state)
     return UNKNOWN
+
+
+def _note_contiguous(w: Walker, node: Node, state: State) -> None:
+    """A passed check of `x.is_contiguous()`, alone or in a conjunction, makes the tensor contiguous from here on."""
+    while node.type == "parenthesized_expression" and node.named_child_count == 1:
+        node = node.named_children[0]
+    if node.type == "binary_expression" and w.text(node.children[1]) in ("&&", "and"):
+        for side in node.named_children:
+            _note_contiguous(w, side, state)
+        return
+    function = node.child_by_field_name("function") if node.type == "call_expression" else None
+    target = function.child_by_field_name("argument") if function is not None else None
+    name = w.text(target) if target is not None else ""
+    known = state.variables.get(name)
+    if function is None or known is None or known.tensor is None or not w.text(function).endswith("is_contiguous"):
+        return
+    old = known.tensor
+    tensor = TensorFacts(old.name, old.shape, old.strides, old.dtype, True, old.init, old.fill, old.span)
+    state.variables[name] = replace(known, tensor=tensor)
 
 
 def _macro_call(w: Walker, node: Node, name: str, arguments: Node | None, state: State) -> Known | None:

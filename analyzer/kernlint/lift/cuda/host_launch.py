@@ -97,8 +97,8 @@ def _launch(
     grid = dims_of(config[0]) if config else None
     block = dims_of(config[1]) if len(config) > 1 else None
     launch = Launch(ref.name, where, w.host, grid, block)
-    launch.shared = config[2].as_host_value() if len(config) > 2 else None
-    launch.stream = config[3].as_host_value() if len(config) > 3 else None
+    launch.shared = config[2].as_host_value() if len(config) > 2 and config[2] is not UNKNOWN else None
+    launch.stream = config[3].as_host_value() if len(config) > 3 and config[3] is not UNKNOWN else None
     launch.positional = tuple(value.as_host_value() for value in given)
     launch.template_arguments = tuple(value.as_host_value() for value in ref.template_arguments)
     launch.facts = [*state.facts, *([ref.condition] if ref.condition is not None else [])]
@@ -151,21 +151,38 @@ def api_launch(w: Walker, node: Node, name: str, nodes: list[Node], state: State
         launch.cooperative = "Cooperative" in name
         launch.attrs["api"] = name
         if name.startswith("cudaLaunchKernelEx"):
-            _config_attributes(launch, base, state)
+            _config_attributes(launch, state)
         w.emit(launch, node)
     return Known(text=w.text(node))
 
 
-def _config_attributes(launch: Launch, base: str, state: State) -> None:
+_CONFIG_FIELDS = ("gridDim", "blockDim", "dynamicSmemBytes", "stream", "attrs", "numAttrs")
+
+
+def set_config(w: Walker, name: str, initializer: Node | None, state: State) -> None:
+    """`cudaLaunchConfig_t config = {grid, block, bytes, stream}` or with designators: its members one by one."""
+    if initializer is None or initializer.type != "initializer_list":
+        return
+    for index, child in enumerate(child for child in initializer.named_children if child.type != "comment"):
+        field = _CONFIG_FIELDS[index] if index < len(_CONFIG_FIELDS) else ""
+        value: Node | None = child
+        if child.type == "initializer_pair":
+            value = child.child_by_field_name("value")
+            designator = child.child_by_field_name("designator")
+            field = w.text(designator).lstrip(".") if designator is not None else ""
+        if field and value is not None:
+            state.set(f"{name}.{field}", evaluate(w, value, state))
+
+
+def _config_attributes(launch: Launch, state: State) -> None:
     """What the launch attributes of a config say, as far as their ids were written plainly."""
     for path in state.variables:
-        if path.endswith(".id") or ".id" in path:
+        if path.endswith(".id"):
             text = state.variables[path].text
             if _COOPERATIVE in text:
                 launch.cooperative = True
             if "ClusterDimension" in text:
                 launch.attrs["cluster"] = True
-    del base
 
 
 def _pointed_at(w: Walker, value: Known, state: State) -> tuple[Known, ...]:

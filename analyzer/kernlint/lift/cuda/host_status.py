@@ -32,6 +32,8 @@ _STATUS = _LAST_ERROR | {
     "hipDeviceSynchronize",
     "hipStreamSynchronize",
 }
+# Calls whose own result may carry the error of an earlier launch.
+_MAY_CARRY = re.compile(r"^(?:cuda|hip)(?:Mem(?:cpy|set)|Event|Stream|Graph|Free)")
 _STATUS_WORD = re.compile(r"\b(?:cuda|hip)(?:GetLastError|PeekAtLastError|\w*Synchronize)\b")
 _CHECKS = re.compile(r"check|err(?:or)?(?![a-z]*[A-Z]?value)|assert|verify", re.I)
 _LAUNCH_RELATED = re.compile(r"kernel|launch|last|post|cuda|gpu|hip|sync", re.I)
@@ -84,14 +86,18 @@ class StatusReader:
     def behind(self, path: Path, function: FunctionDefinition, depth: int) -> set[str]:
         """How the paths that start behind the innermost statement end."""
         result: set[str] = set()
+        leaves = False  # some path returns unread: what the callers do decides
         for unit, statements, index, kind in reversed(path):
             found = self.sequence(unit, statements[index + 1 :])
-            if kind == "call" and EXIT in found:
-                found = (found - {EXIT}) | {FALL}
-            result |= found - {FALL}
+            result |= found - {FALL, EXIT}
+            if kind == "call" and EXIT in found:  # a `return` in an inlined body or lambda goes on after the call
+                found.add(FALL)
+            leaves = leaves or (EXIT in found and kind != "call")
             if FALL not in found:
-                return result
-        return result | self.callers(function, depth)
+                break
+        else:
+            leaves = True
+        return result | self.callers(function, depth) if leaves else result
 
     def callers(self, function: FunctionDefinition, depth: int) -> set[str]:
         """What happens after the function returns unread: its callers in this text decide, if there are any."""
@@ -250,6 +256,8 @@ class StatusReader:
             return READ
         if name in self.program.macros or name in self.program.functions:
             return READ if self.defined_reads(name, 0) else FALL
+        if _MAY_CARRY.match(name) and not _is_statement(node):
+            return MAYBE
         lowered = name.lower()
         if "synchronize" in lowered and not lowered.startswith(("cuda", "hip")):
             return READ
@@ -311,6 +319,11 @@ class StatusReader:
                 return False
             node = parent
         return False
+
+
+def _is_statement(call: Node) -> bool:
+    """Whether a call's result is dropped."""
+    return call.parent is None or call.parent.type == "expression_statement"
 
 
 def _is_handle(text: str) -> bool:

@@ -13,6 +13,7 @@ from kernlint.ir.host import GridDim, HostFunction, Launch, TensorFacts
 from kernlint.lift.cuda import host_inline
 from kernlint.lift.cuda.declarators import Declared, declared, type_text_of
 from kernlint.lift.cuda.host_eval import as_dims, cast, evaluate, identifier_value, truth
+from kernlint.lift.cuda.host_launch import set_config
 from kernlint.lift.cuda.host_status import StatusReader
 from kernlint.lift.cuda.host_types import element_type, is_floating, is_integer, is_tensor
 from kernlint.lift.cuda.host_values import UNKNOWN, Known, Lambda, State, fresh, merged
@@ -200,6 +201,8 @@ class Walker:
                 values = [evaluate(self, child, state) for child in item.value.named_children]
                 value = values[0] if len(values) == 1 else Known(items=tuple(values), span=self.unit.span(item.value))
             state.set(item.name, self.declared_value(item, value, type_text))
+            if type_text.endswith("cudaLaunchConfig_t"):
+                set_config(self, item.name, item.value, state)
             if value.function is not None:
                 self.pending.append((value.function, node, state.copy(), tuple(self.frames)))
 

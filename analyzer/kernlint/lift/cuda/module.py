@@ -88,16 +88,17 @@ def _lift_host(unit: TranslationUnit, module: Module) -> None:
 
 def _add_unparsed(unit: TranslationUnit, module: Module) -> None:
     """Broken places inside kernels, by kernel; broken places elsewhere are only counted."""
-    kernels = [function for function in unit.own if function.is_kernel]
     outside = 0
-    for node in unit.error_nodes:
-        owner = next(
-            (f for f in kernels if f.node.start_byte <= node.start_byte and node.end_byte <= f.node.end_byte), None
-        )
-        if owner is None:
-            outside += 1
-        elif len(module.unparsed) < MAX_REGIONS:
-            module.unparsed.append(UnparsedRegion(unit.span(node), _reason(node), owner.name))
+    for part in (unit, *unit.parts):
+        kernels = [function for function in unit.own if function.is_kernel and function.unit is part]
+        for node in part.error_nodes:
+            owner = next(
+                (f for f in kernels if f.node.start_byte <= node.start_byte and node.end_byte <= f.node.end_byte), None
+            )
+            if owner is None:
+                outside += 1
+            elif len(module.unparsed) < MAX_REGIONS:
+                module.unparsed.append(UnparsedRegion(part.span(node), _reason(node), owner.name))
     if outside:
         module.notes.append(f"{outside} place(s) outside kernels could not be parsed")
 

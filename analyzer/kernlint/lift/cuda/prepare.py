@@ -17,6 +17,7 @@ from kernlint.lift.cuda.declarations import collect, error_nodes, kernel_count
 from kernlint.lift.cuda.macro_blanks import defined_macros, specifier_edits, statement_edits, type_argument_edits
 from kernlint.lift.cuda.macros import MacroTable
 from kernlint.lift.cuda.parser import MAX_BYTES, nested_too_deep, parse
+from kernlint.lift.cuda.salvage import lost_kernels
 from kernlint.lift.cuda.unit import OffsetMap, Recorded, TranslationUnit
 from kernlint.source.file import NoResolver, Resolver, SourceFile
 
@@ -64,7 +65,30 @@ def parse_alone(
     unit.recorded = sorted(parsed.recorded, key=lambda record: (record.start, record.end))
     collect(unit)
     unit.error_nodes = parsed.errors
+    if unit.error_nodes:
+        _salvage(unit, known)
     return unit
+
+
+def _salvage(unit: TranslationUnit, known: MacroTable) -> None:
+    """Parse kernels that are in the text but not in the tree, each alone, and add them to the unit."""
+    kernels = [function for function in unit.own if function.is_kernel]
+    for start, end in lost_kernels(unit.original, kernels):
+        parsed = _parse_best(unit.original[start:end], known)
+        macros = MacroTable()
+        part = TranslationUnit(unit.source, parsed.data, parsed.tree, macros, unit.offsets.from_position(start))
+        part.original = unit.original[start:end]
+        part.recorded = sorted(parsed.recorded, key=lambda record: (record.start, record.end))
+        collect(part)
+        part.error_nodes = parsed.errors
+        found = [function for function in part.own if function.is_kernel]
+        if found:
+            unit.parts.append(part)
+        for function in found:
+            unit.own.append(function)
+            unit.functions.setdefault(function.name, []).append(function)
+    if unit.parts:
+        unit.own.sort(key=lambda function: function.span.start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,13 @@ class OffsetMap:
         base = self.offsets[piece]
         return base if piece in self.frozen else base + position - self.starts[piece]
 
+    def from_position(self, start: int) -> OffsetMap:
+        """The map of the text that begins at `start` of this one."""
+        first = max(0, bisect.bisect_right(self.starts, start) - 1)
+        starts = tuple(max(0, begin - start) for begin in self.starts[first:])
+        offsets = (self(start), *self.offsets[first + 1 :])
+        return OffsetMap(starts, offsets, frozenset(piece - first for piece in self.frozen if piece >= first))
+
 
 @dataclass(slots=True, eq=False)
 class TemplateParameter:
@@ -218,6 +225,7 @@ class TranslationUnit:
     error_nodes: list[Node] = field(default_factory=list)  # ERROR and MISSING nodes of this text, outermost, in order
     dependencies: list[str] = field(default_factory=list)  # paths of the includes read
     original: bytes = b""  # the text before blanking
+    parts: list[TranslationUnit] = field(default_factory=list)  # kernels parsed alone, since the text around is broken
 
     @property
     def root(self) -> Node:
