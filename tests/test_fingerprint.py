@@ -101,6 +101,15 @@ def test_fingerprint_tells_rules_kernels_and_text_apart() -> None:
     assert len(prints) == 4
 
 
+def test_an_edit_far_down_in_a_long_span_keeps_the_fingerprint() -> None:
+    head = b"def scale(x_ptr, n):\n" + b"    step(x_ptr)\n" * 20
+    one, two = SourceFile("a.py", head + b"    a = 1\n", CUDA), SourceFile("a.py", head + b"    b = 2\n", CUDA)
+    first = finding_fingerprint(finding_at(one, one.data), one)
+    assert first == finding_fingerprint(finding_at(two, two.data), two)
+    other = SourceFile("a.py", b"def clip(x_ptr, n):\n" + one.data[21:], CUDA)
+    assert first != finding_fingerprint(finding_at(other, other.data), other)
+
+
 def test_alike_findings_are_counted_from_the_top_of_each_file() -> None:
     one, two = SourceFile("1.cu", b"f(x); f(x);", CUDA), SourceFile("2.cu", b"f(x);", CUDA)
     spans = [Span("1.cu", 0, 4), Span("1.cu", 6, 10), Span("2.cu", 0, 4)]

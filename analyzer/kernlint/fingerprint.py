@@ -26,7 +26,8 @@ _INVERSE = pow(_BASE, -1, 2**64)
 _END_OF_FILE = 65535
 _TAB, _LINE_FEED, _CARRIAGE_RETURN, _SPACE = 9, 10, 13, 32
 
-_SNIPPET_LIMIT = 2000
+_SNIPPET_BYTES = 2000
+_SNIPPET_CHARACTERS = 200  # of a span over a whole kernel, an edit far down must not make it another finding
 
 
 def primary_location_line_hashes(data: bytes) -> list[str]:
@@ -101,10 +102,10 @@ def finding_fingerprints(findings: Iterable[Finding], sources: Mapping[str, Sour
 
 
 def _snippet(finding: Finding, source: SourceFile | None) -> str:
-    """The flagged text without blanks; the whole line where the span is empty."""
+    """The beginning of the flagged text without blanks; of the whole line where the span is empty."""
     if source is None:
         return ""
     start, end = max(0, finding.span.start), min(finding.span.end, len(source.data))
-    data = source.data[start : min(end, start + _SNIPPET_LIMIT)] if start < end else b""
+    data = source.data[start : min(end, start + _SNIPPET_BYTES)] if start < end else b""
     text = data.decode("utf-8", "replace") or source.line_text(source.line_of(start))
-    return "".join(text.split())
+    return "".join(text.split())[:_SNIPPET_CHARACTERS]
