@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from kernlint.analysis.lanes import WARP
 from kernlint.analysis.lanes_access import Touch, element_bytes, touch
-from kernlint.analysis.lanes_iterations import environments
 from kernlint.analysis.lanes_scenario import Scenario
 from kernlint.ir.kernel import Access
 from kernlint.target.limits import BANK_BYTES, SHARED_BANKS
@@ -72,7 +71,7 @@ def worst_conflict(access: Access, scenario: Scenario) -> Conflict | None:
     """The worst warp over representative iterations; None when the index is unknown or nobody surely gets there."""
     worst: Conflict | None = None
     seen: set[tuple[bytes, bytes]] = set()
-    for at in environments(access.loops, scenario.evaluator()):
+    for at in scenario.environments(access.loops):
         touched = touch(access, at, scenario)
         if touched is None:
             return None

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from kernlint.analysis.lanes import WARP
 from kernlint.analysis.lanes_access import Touch, touch
-from kernlint.analysis.lanes_iterations import environments
 from kernlint.analysis.lanes_scenario import Scenario
 from kernlint.ir.kernel import Access
 from kernlint.target.limits import SECTOR_BYTES
@@ -56,7 +55,7 @@ def worst_request(access: Access, scenario: Scenario) -> Request | None:
     """The request of the fullest warp, the same over the first iterations; None when the index is unknown, depends on
     data, or only a few lanes take part."""
     best: Request | None = None
-    for at in environments(access.loops, scenario.evaluator(), 2)[:8]:
+    for at in scenario.environments(access.loops, 2)[:8]:
         touched = touch(access, at, scenario)
         if touched is None or touched.used_data:
             return None

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from kernlint.ir.condition import Condition, Connective
 from kernlint.ir.expr import Atom, AtomKind, Expr
@@ -72,21 +72,29 @@ class Block:
         return f"({x}, {y})" if self.z == 1 else f"({x}, {y}, {z})"
 
 
+@dataclass
+class Budget:
+    """How many atoms may still be evaluated.  What is asked beyond is unknown, so that no kernel takes forever."""
+
+    left: int = 1 << 30
+
+
 class Evaluator:
     """Evaluates normal forms under `values` (atom key -> number, or one number per thread).
 
     `used_data` turns True when a block-uniform loaded value had to be replaced by an arbitrary representative.
     """
 
-    def __init__(self, values: Mapping[str, Lanes], *, representative_loads: bool = True) -> None:
+    def __init__(self, values: Mapping[str, Lanes], budget: Budget | None = None) -> None:
         self.values: dict[str, Lanes] = dict(values)
+        self.budget = budget or Budget()
         self.used_data = False
-        self._loads = representative_loads
         self._cache: dict[str, Lanes | None] = {}
+        self._from_data: set[str] = set()  # keys in the cache that rest on a representative load
 
     def extended(self, more: Mapping[str, Lanes]) -> Evaluator:
         """The same environment with more (or other) values."""
-        return Evaluator({**self.values, **more}, representative_loads=self._loads)
+        return Evaluator({**self.values, **more}, self.budget)
 
     def integer(self, expr: Expr, depth: int = 0) -> Lanes | None:
         total: Lanes = 0
@@ -104,8 +112,6 @@ class Evaluator:
 
     def truth(self, condition: Condition, depth: int = 0) -> tuple[Mask, Mask]:
         """(certainly, possibly): where the condition must hold, and where it may."""
-        import numpy as np
-
         op = condition.op
         if op is Connective.TRUE:
             return True, True
@@ -115,30 +121,38 @@ class Evaluator:
             value = self.integer(condition.expr, depth) if depth < MAX_DEPTH else None
             if value is None:
                 return False, True
-            holds: Any = value >= 0 if op is Connective.GE else value == 0
+            holds: Mask = value >= 0 if op is Connective.GE else value == 0
             return holds, holds
         if op is Connective.FLAG or depth >= MAX_DEPTH:
             return False, True
-        parts = [self.truth(part, depth + 1) for part in condition.parts]
         if op is Connective.NOT:
-            must, may = parts[0]
-            return np.logical_not(may), np.logical_not(must)
-        must, may = parts[0]
-        for more_must, more_may in parts[1:]:
-            if op is Connective.AND:
-                must, may = np.logical_and(must, more_must), np.logical_and(may, more_may)
-            else:
-                must, may = np.logical_or(must, more_must), np.logical_or(may, more_may)
+            must, may = self.truth(condition.parts[0], depth + 1)
+            return mask_not(may), mask_not(must)
+        is_and = op is Connective.AND
+        must, may = is_and, is_and
+        for part in condition.parts:
+            part_must, part_may = self.truth(part, depth + 1)
+            must = mask_and(must, part_must) if is_and else mask_or(must, part_must)
+            may = mask_and(may, part_may) if is_and else mask_or(may, part_may)
+            if (may is False) if is_and else (must is True):
+                break
         return must, may
 
     def _atom(self, atom: Atom, depth: int) -> Lanes | None:
-        known = self.values.get(atom.key)
+        key = atom.key
+        known = self.values.get(key)
         if known is not None:
             return known
-        if atom.key in self._cache:
-            return self._cache[atom.key]
-        value = self._operation(atom, depth + 1) if depth < MAX_DEPTH else None
-        self._cache[atom.key] = value
+        if key in self._cache:
+            self.used_data = self.used_data or key in self._from_data
+            return self._cache[key]
+        self.budget.left -= 1
+        before, self.used_data = self.used_data, False
+        value = self._operation(atom, depth + 1) if depth < MAX_DEPTH and self.budget.left > 0 else None
+        if self.used_data:
+            self._from_data.add(key)
+        self.used_data = self.used_data or before
+        self._cache[key] = value
         return value
 
     def _operation(self, atom: Atom, depth: int) -> Lanes | None:
@@ -165,12 +179,12 @@ class Evaluator:
         if not isinstance(condition, Condition) or not isinstance(then, Expr) or not isinstance(otherwise, Expr):
             return None
         must, may = self.truth(condition, depth)
+        if isinstance(must, bool) and isinstance(may, bool):
+            if must is not may:
+                return None
+            return self.integer(then if must else otherwise, depth)
         if np.any(np.logical_xor(must, may)):
             return None
-        if np.all(must):
-            return self.integer(then, depth)
-        if not np.any(must):
-            return self.integer(otherwise, depth)
         a, b = self.integer(then, depth), self.integer(otherwise, depth)
         if a is None or b is None:
             return None
@@ -179,8 +193,6 @@ class Evaluator:
 
     def _loaded(self, atom: Atom, depth: int) -> Lanes | None:
         """A loaded value whose address is the same for the whole block is one number; which one does not matter."""
-        if not self._loads:
-            return None
         seed = atom.key
         for arg in atom.args:
             value = self.integer(arg, depth) if isinstance(arg, Expr) else None
@@ -208,7 +220,7 @@ def _binary(kind: AtomKind, a: Lanes, b: Lanes) -> Lanes | None:
     import numpy as np
 
     if kind in (AtomKind.FLOORDIV, AtomKind.MOD):
-        if np.any(b == 0):
+        if b == 0 if isinstance(b, int) else np.any(b == 0):
             return None
         return a // b if kind is AtomKind.FLOORDIV else a % b
     if kind in (AtomKind.SHL, AtomKind.SHR):
@@ -231,6 +243,26 @@ def _binary(kind: AtomKind, a: Lanes, b: Lanes) -> Lanes | None:
     else:
         return None
     return bits
+
+
+def mask_and(a: Mask, b: Mask) -> Mask:
+    if isinstance(a, bool):
+        return b if a else False
+    if isinstance(b, bool):
+        return a if b else False
+    return a & b
+
+
+def mask_or(a: Mask, b: Mask) -> Mask:
+    if isinstance(a, bool):
+        return True if a else b
+    if isinstance(b, bool):
+        return True if b else a
+    return a | b
+
+
+def mask_not(a: Mask) -> Mask:
+    return not a if isinstance(a, bool) else ~a
 
 
 def spread(mask: Mask, threads: int) -> NDArray[np.bool_]:

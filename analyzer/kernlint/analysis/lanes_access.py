@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Of a template type no launch names; most kernels are written for float first.
 GUESSED_BYTES = 4
+ATOMS_PER_TOUCH = 10  # what looking at one access costs, in units of the budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,8 @@ def moved_bytes(access: Access, scenario: Scenario | None = None) -> int:
 def touch(access: Access, at: Evaluator, scenario: Scenario) -> Touch | None:
     """None when the index is unknown."""
     at.used_data = False
-    index = at.integer(access.index)
+    at.budget.left -= ATOMS_PER_TOUCH
+    index = at.integer(access.index) if at.budget.left > 0 else None
     if index is None:
         return None
     must, may = at.truth(access.guard)

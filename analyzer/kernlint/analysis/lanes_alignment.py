@@ -7,12 +7,12 @@ misaligned on the device.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernlint.analysis.prove import divisibility_facts
+from kernlint.analysis.lanes_scenario import scenarios
 from kernlint.ir.condition import Condition, Connective
-from kernlint.ir.expr import Atom, AtomKind, Expr, Monomial
+from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.types import Span
 from kernlint.ir.value import Value, ancestors
@@ -34,23 +34,47 @@ class Misaligned:
 def misaligned_accesses(kernel: Kernel) -> list[Misaligned]:
     """Accesses with an offset nothing shows to be a multiple of the vector and nothing in the kernel checks."""
     found: list[Misaligned] = []
-    known = [(a, b) for a, b in divisibility_facts(kernel.facts)]
+    seen: set[tuple[int, str, str]] = set()
     for access in kernel.accesses:
         dtype = access.pointer.dtype
         if dtype is None or dtype.bytes < 4 or not access.pointer.casts or access.buffer is None:
             continue
-        if access.pointer.casts[-1].bytes >= dtype.bytes or _checks_address(access.guard):
+        same = (id(access.buffer), access.index.key, access.guard.key)
+        if access.pointer.casts[-1].bytes >= dtype.bytes or _checks_address(access.guard) or same in seen:
             continue
+        seen.add(same)
         for atom in access.index.atoms():
-            problem = _inexact(atom, dtype.bytes, [*known, *divisibility_facts([access.guard])])
-            if problem is None or _checks_address(atom):
+            offset = _byte_offset(atom, dtype.bytes)
+            if offset is None or _checks_address(atom):
                 continue
-            sizes = tuple(sorted((a for a in problem.deep_atoms if _is_size(a)), key=lambda a: a.key))
-            unknown = any(a.kind in (AtomKind.OPAQUE, AtomKind.LOAD, AtomKind.SELECT) for a in problem.deep_atoms)
-            if not unknown:
-                found.append(Misaligned(access, dtype.bytes, problem, sizes, not sizes, _cast_span(access)))
+            terms = [Expr({m: c}) for m, c in offset.terms if c % dtype.bytes]
+            if terms and _is_misaligned_somewhere(offset, access, dtype.bytes, kernel):
+                sizes = sorted({a for term in terms for a in term.deep_atoms if _is_size(a)}, key=lambda a: a.key)
+                worst = next((t for t in terms if any(_is_size(a) for a in t.deep_atoms)), terms[0])
+                found.append(Misaligned(access, dtype.bytes, worst, tuple(sizes), not sizes, _cast_span(access)))
                 break
     return found
+
+
+def _is_misaligned_somewhere(offset: Expr, access: Access, size: int, kernel: Kernel) -> bool:
+    """Whether some thread that surely does the access has a byte offset that is no multiple, in every known launch.
+    Sizes are primes unless something is known about them."""
+    import numpy as np
+
+    for scenario in scenarios(kernel):
+        shown = False
+        for at in scenario.environments(access.loops, 4):
+            at.used_data = False
+            value = at.integer(offset)
+            must, _ = at.truth(access.guard)
+            if value is None or at.used_data:
+                return False
+            if np.any(np.logical_and(must, np.not_equal(np.mod(value, size), 0))):
+                shown = True
+                break
+        if not shown:
+            return False
+    return True
 
 
 def _cast_span(access: Access) -> Span | None:
@@ -68,25 +92,14 @@ def _is_size(atom: Atom) -> bool:
     return atom.kind in (AtomKind.PARAM, AtomKind.HOST) and not atom.args
 
 
-def _inexact(atom: Atom, size: int, known: Iterable[tuple[Expr, Expr]]) -> Expr | None:
-    """The first term of a rounded byte offset that is not known to be a multiple of `size`."""
+def _byte_offset(atom: Atom, size: int) -> Expr | None:
+    """The byte offset in `floordiv(offset, size)`."""
     if atom.kind is not AtomKind.FLOORDIV:
         return None
     top, divisor = atom.args
     if not isinstance(top, Expr) or not isinstance(divisor, Expr) or divisor.constant != size:
         return None
-    multiples = {a.single_atom.key: b.constant for a, b in known if a.single_atom is not None and b.constant}
-    for mono, coeff in top.terms:
-        if not _is_multiple(mono, coeff, size, multiples):
-            return Expr({mono: coeff})
-    return None
-
-
-def _is_multiple(mono: Monomial, coeff: int, size: int, multiples: dict[str, int]) -> bool:
-    total = coeff
-    for atom in mono:
-        total *= multiples.get(atom.key) or 1
-    return total % size == 0
+    return top
 
 
 def _checks_address(part: Condition | Atom) -> bool:

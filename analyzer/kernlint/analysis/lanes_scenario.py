@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from kernlint.analysis.lanes import Block, Evaluator, Lanes
+from kernlint.analysis.lanes import Block, Budget, Evaluator, Lanes
+from kernlint.analysis.lanes_iterations import WHOLE, environments
 from kernlint.analysis.lanes_values import LARGE, SMALL, choose_sizes, limits_of, size_within
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, Expr
@@ -14,6 +15,7 @@ from kernlint.ir.host import Launch
 from kernlint.ir.kernel import Access, Branch, Kernel, Loop, ParamRole
 
 MAX_SCENARIOS = 4
+ATOMS_PER_SCENARIO = 60_000
 DEFAULT_THREADS = 256
 _UNIFORM_KINDS = (AtomKind.PARAM, AtomKind.HOST, AtomKind.LAUNCH)
 _THREAD_NAMES = ("THREAD", "BLOCK_SIZE", "BLOCKSIZE", "BLOCK_DIM", "BLOCKDIM", "CTA_SIZE", "TPB", "NTHR")
@@ -33,6 +35,8 @@ class Scenario:
     assumed: frozenset[str] = frozenset()
     launch: Launch | None = None
     grid: tuple[int, int, int] = (1, 0, 0)
+    budget: Budget = field(default_factory=lambda: Budget(ATOMS_PER_SCENARIO))
+    _environments: dict[tuple[object, ...], list[Evaluator]] = field(default_factory=dict)
 
     @cached_property
     def environment(self) -> dict[str, Lanes]:
@@ -42,7 +46,18 @@ class Scenario:
         return values
 
     def evaluator(self, more: dict[str, Lanes] | None = None) -> Evaluator:
-        return Evaluator({**self.environment, **(more or {})})
+        return Evaluator({**self.environment, **(more or {})}, self.budget)
+
+    def environments(self, loops: Sequence[Loop], whole: int = WHOLE) -> list[Evaluator]:
+        """`lanes_iterations.environments` from this scenario on.  Shared, so that accesses in one loop share work."""
+        key = (whole, *map(id, loops))
+        if key not in self._environments:
+            self._environments[key] = environments(loops, self.evaluator(), whole)
+        return self._environments[key]
+
+    def changed(self, block: Block | None = None, values: dict[str, int] | None = None) -> Scenario:
+        """A like scenario; it shares the budget."""
+        return replace(self, block=block or self.block, values=values or self.values, _environments={})
 
     def adapted(self, conditions: Iterable[Condition]) -> Scenario | None:
         """The scenario with run-time parameters moved so that the conditions can hold; None when nothing moves."""
@@ -56,7 +71,7 @@ class Scenario:
             value = size_within(known, self.values[key])
             if value != self.values[key]:
                 moved[key] = value
-        return replace(self, values={**self.values, **moved}) if moved else None
+        return self.changed(values={**self.values, **moved}) if moved else None
 
     def is_certain_about(self, *parts: Expr | Condition) -> bool:
         """Whether nothing about these rests on a guess."""

@@ -163,7 +163,7 @@ def _outer(pair: Pair, scenario: Scenario, locked: set[int]) -> Iterator[tuple[E
     ]
     if pair.carried is not None and pair.carried in common:
         common = common[: common.index(pair.carried)]
-    for at in environments(common, scenario.evaluator(), 6)[:8]:
+    for at in scenario.environments(common, 6)[:8]:
         if pair.carried is None:
             yield at, at.extended({})
             continue
@@ -279,7 +279,7 @@ def _holds_for_other_blocks(pair: Pair, scenario: Scenario, locked: set[int], wa
     block = scenario.block
     shapes = [Block(block.x // 2, block.y, block.z), Block(block.x * 2, block.y, block.z)]
     return all(
-        _race_in(pair, replace(scenario, block=shape), locked, warp_matters) is not None
+        _race_in(pair, scenario.changed(block=shape), locked, warp_matters) is not None
         for shape in shapes
         if shape.is_launchable
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from kernlint.analysis.lanes_access import Touch, element_bytes, touch
-from kernlint.analysis.lanes_iterations import environments
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
-from kernlint.ir.expr import AtomKind, Expr
+from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.types import Space
 
@@ -28,16 +28,50 @@ class Overrun:
 def array_overruns(kernel: Kernel) -> list[Overrun]:
     """One per access, with the launch that shows it; only what rests on no guess."""
     found: list[Overrun] = []
+    seen: set[tuple[int, str, str]] = set()
     for access in kernel.accesses:
         buffer = access.buffer
         if buffer is None or buffer.extents is None or buffer.space not in (Space.SHARED, Space.LOCAL):
             continue
+        same = (id(buffer), access.index.key, access.guard.key)
+        if same in seen or access.index.is_opaque or _plainly_inside(access):
+            continue
+        seen.add(same)
         for scenario in scenarios(kernel):
             overrun = _overrun(access, scenario)
             if overrun is not None:
                 found.append(overrun)
                 break
     return found
+
+
+def _plainly_inside(access: Access) -> bool:
+    """Whether constant bounds of the axes already keep the index inside, as in most unrolled loops."""
+    buffer = access.buffer
+    extents = [dim.constant for dim in buffer.extents or ()] if buffer is not None else []
+    if None in extents or access.pointer.casts or access.width > 1:
+        return False
+    low = high = 0
+    for mono, coeff in access.index.terms:
+        if len(mono) > 1:
+            return False
+        top = _largest(mono[0]) if mono else 1
+        if top is None:
+            return False
+        ends = (coeff, coeff) if not mono else (0, coeff * top)
+        low, high = low + min(ends), high + max(ends)
+    return low >= 0 and high < math.prod(extent for extent in extents if extent is not None)
+
+
+def _largest(atom: Atom) -> int | None:
+    """The largest value of an atom that starts at 0, when a constant bounds it."""
+    if atom.axis is not None:
+        extent = atom.axis.extent.constant if atom.axis.extent is not None else None
+        return extent - 1 if extent else None
+    if atom.kind is AtomKind.MOD and isinstance(atom.args[1], Expr):
+        divisor = atom.args[1].constant
+        return divisor - 1 if divisor else None
+    return None
 
 
 def _overrun(access: Access, scenario: Scenario) -> Overrun | None:
@@ -56,7 +90,7 @@ def _overrun(access: Access, scenario: Scenario) -> Overrun | None:
     size, _ = element_bytes(access, scenario)
     # Without an element type both are counted in elements of one assumed size.
     limit = extent * (buffer.dtype.bytes if buffer.dtype is not None else size)
-    for inside in environments(access.loops, at):
+    for inside in scenario.environments(access.loops, 4):
         touched = touch(access, inside, scenario)
         if touched is None or touched.used_data:
             return None
