@@ -60,13 +60,19 @@ _SCAN = re.compile(
     rb"|^[ \t]*#(?:\\\r?\n|[^\n])*|(?P<word>[A-Za-z_]\w*)",
     re.DOTALL | re.MULTILINE,
 )
-_CAPS = re.compile(rb"[A-Z][A-Z0-9_]{2,}\Z")
+_CAPS = re.compile(rb"_*[A-Z][A-Z0-9_]{2,}\Z")
 _WORD_IN_BODY = re.compile(r'"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*')
 _TYPE_LIKE = re.compile(
     rb"\s*(?:(?:__\w+__|static|inline|constexpr|const|extern|virtual|explicit|friend|void|bool|char|short|int|long|float"
     rb"|double|unsigned|signed|auto|half|size_t|template|typename|struct|class|dim3|operator)\b"
     rb"|[A-Za-z_][\w:]*(?:<[^;{}]*?>)?[\s*&]+[A-Za-z_~]|[A-Z][A-Z0-9_]{2,}\b)"
 )
+# In a parameter list only two names in a row show that the word before them was no type.
+_PARAMETER_LIKE = re.compile(
+    rb"\s+(?:const\s+|typename\s+)*[A-Za-z_][\w:]*(?:<[^;{}()]*?>)?(?:::\w+)*(?:\s+const)?[\s*&]+[A-Za-z_]\w*\s*[,)=\[]"
+)
+_LOOP_BOUND = re.compile(rb"\bfor \([^;{}]*;[^;<>]*<=? (?P<bound>[A-Za-z_][^;()]*(?:\([^;()]*\))?); ")
+_BETWEEN_STRINGS = re.compile(rb'"[ \t\r\n]*(?P<word>[A-Z_][A-Z0-9_]*)[ \t\r\n]*"')
 _TYPE_ARGUMENT = re.compile(
     rb"(?<=[(,])[ \t\r\n]*(?P<type>(?:(?:const|unsigned|signed|long|short)[ \t]+)*"
     rb"(?:float|double|int|char|bool|void|short|long|unsigned)(?:[ \t]*\*)*)[ \t\r\n]*(?=[,)])"
@@ -146,9 +152,12 @@ def specifier_edits(data: bytes, table: MacroTable, by_shape: bool) -> list[Edit
                 arguments = split_arguments(data[data.index(b"(", match.end()) + 1 : end - 1])
             assert end is not None
             edits.append(Edit(match.start(), end, _records(table, name, arguments, match.start(), end)))
-        elif by_shape and _CAPS.match(word) and name not in table and _specifier_place(data, match.start()):
+        elif by_shape and _CAPS.match(word) and name not in table:
+            in_list = _text_before(data, match.start())[-1:] in (b"(", b",")
+            if not in_list and not _specifier_place(data, match.start()):
+                continue
             end = arguments_end(data, match.end()) or match.end()
-            if _TYPE_LIKE.match(data, end):
+            if (_PARAMETER_LIKE if in_list else _TYPE_LIKE).match(data, end):
                 edits.append(Edit(match.start(), end, _shape_records(name, data, match.end(), end, match.start())))
                 previous_end = end
     return edits
@@ -174,6 +183,8 @@ def _shape_records(name: str, data: bytes, word_end: int, end: int, start: int) 
     parts = set(name.split("_"))
     if "DEVICE" in parts or "HD" in parts or ("KERNEL" not in parts and "INLINE" in parts):
         found.append(Recorded("__device__", (), start, end))
+    if {"GRID", "CONSTANT"} <= parts:
+        found.append(Recorded("__grid_constant__", (), start, end))
     if "HOST" in parts or "HD" in parts:
         found.append(Recorded("__host__", (), start, end))
     if "LAUNCH" in parts and "BOUNDS" in parts and end > word_end:
@@ -184,22 +195,30 @@ def _shape_records(name: str, data: bytes, word_end: int, end: int, start: int) 
 
 def _specifier_place(data: bytes, at: int) -> bool:
     """Whether a declaration may begin or continue with a specifier here: after `;`, `}`, `{`, `>` of a template head,
-    another specifier, or the start of a line that follows a directive."""
-    before = data[max(0, at - 200) : at].rstrip(_SPACE)
-    if not before:
-        return True
-    if before[-1:] in b";{}>:":
-        return True
-    if before.endswith(b"*/") or b"//" in before.rsplit(b"\n", 1)[-1]:
-        return True
-    line = before.rsplit(b"\n", 1)[-1].lstrip()
-    if line.startswith(b"#"):
+    another specifier, or a directive."""
+    before = _text_before(data, at)
+    if not before or before[-1:] in b";{}>:" or before.rsplit(b"\n", 1)[-1].lstrip().startswith(b"#"):
         return True
     last = re.search(rb"(\w+)\Z", before)
     return last is not None and (
         last.group(1).decode("utf-8", "replace") in _SPECIFIER_WORDS
         or last.group(1) in (b"void", b"struct", b"class", b"union")
     )
+
+
+def _text_before(data: bytes, at: int) -> bytes:
+    """The last bytes before `at`, without white space and comments at their end."""
+    before = data[max(0, at - 600) : at].rstrip(_SPACE)
+    for _ in range(20):
+        line_start = before.rfind(b"\n") + 1
+        comment = before.find(b"//", line_start)
+        if comment >= 0 and before.count(b'"', line_start, comment) % 2 == 0:
+            before = before[:comment].rstrip(_SPACE)
+        elif before.endswith(b"*/") and (opening := before.rfind(b"/*")) >= 0:
+            before = before[:opening].rstrip(_SPACE)
+        else:
+            break
+    return before
 
 
 def type_argument_edits(data: bytes, table: MacroTable, errors: list[tuple[int, int]]) -> list[Edit]:
@@ -216,6 +235,20 @@ def type_argument_edits(data: bytes, table: MacroTable, errors: list[tuple[int, 
     return edits
 
 
+def ambiguity_edits(data: bytes, errors: list[tuple[int, int]]) -> list[Edit]:
+    """Help the grammar where it takes `i < N; ...` for the start of template arguments, by writing `i <(N);...` in as
+    many bytes, and where a macro stands between two string literals."""
+    edits: list[Edit] = []
+    for match in _LOOP_BOUND.finditer(data):
+        if _near(match.start(), match.end(), errors):
+            start, end = match.span("bound")
+            edits.append(Edit(start - 1, end + 2, (), b"(" + match.group("bound") + b");"))
+    for match in _BETWEEN_STRINGS.finditer(data):
+        if _near(match.start(), match.end(), errors):
+            edits.append(Edit(*match.span("word")))
+    return edits
+
+
 def statement_edits(data: bytes, table: MacroTable, errors: list[tuple[int, int]]) -> list[Edit]:
     """Blank ALL-CAPS or defined macro uses at the start of a statement that no `;` ends, near an error."""
     edits: list[Edit] = []
@@ -226,9 +259,9 @@ def statement_edits(data: bytes, table: MacroTable, errors: list[tuple[int, int]
             continue
         if not (_CAPS.match(word) or word.decode() in table) or not _near(match.start(), match.end(), errors):
             continue
-        before = data[max(0, match.start() - 400) : match.start()].rstrip(_SPACE)
-        line = before.rsplit(b"\n", 1)[-1].lstrip()
-        if before and before[-1:] not in b";{})" and not before.endswith(b"*/") and not line.startswith((b"#", b"//")):
+        before = _text_before(data, match.start())
+        directive = before.rsplit(b"\n", 1)[-1].lstrip().startswith(b"#")
+        if before and before[-1:] not in b";{}):" and not directive and not before.endswith(b"else"):
             continue
         end = arguments_end(data, match.end())
         newline = data.find(b"\n", match.end())

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 from kernlint.lift.cuda import branches, includes
 from kernlint.lift.cuda.blanking import Edit, annotation_edits, blanked
 from kernlint.lift.cuda.declarations import collect, error_nodes, kernel_count
-from kernlint.lift.cuda.macro_blanks import defined_macros, specifier_edits, statement_edits, type_argument_edits
+from kernlint.lift.cuda.macro_blanks import (
+    ambiguity_edits,
+    defined_macros,
+    specifier_edits,
+    statement_edits,
+    type_argument_edits,
+)
 from kernlint.lift.cuda.macros import MacroTable
 from kernlint.lift.cuda.parser import MAX_BYTES, nested_too_deep, parse
 from kernlint.lift.cuda.salvage import lost_kernels
@@ -124,6 +130,7 @@ def _parse_best(data: bytes, known: MacroTable) -> _Parsed:
     for macro in defined_macros(data):
         table.add(macro)
     steps: tuple[Callable[[_Parsed], list[Edit]], ...] = (
+        lambda now: ambiguity_edits(now.data, now.ranges),
         lambda now: type_argument_edits(now.data, table, now.ranges),
         lambda now: specifier_edits(now.data, table, by_shape=False),
         lambda now: specifier_edits(now.data, table, by_shape=True),
@@ -148,5 +155,10 @@ def _parse_best(data: bytes, known: MacroTable) -> _Parsed:
 
 
 def _branch_edits(now: _Parsed, branch: int) -> list[Edit]:
-    found = branches.near_errors(branches.conditionals(now.data), now.ranges)
+    unclosed = [
+        (parent.start_byte, parent.start_byte + 1)
+        for node in now.errors
+        if node.is_missing and node.type == "#endif" and (parent := node.parent) is not None
+    ]
+    found = branches.near_errors(branches.conditionals(now.data), sorted(now.ranges + unclosed))
     return [edit for conditional in found for edit in conditional.keep(branch)]
