@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kernlint.finding import Confidence
 from kernlint.ir.condition import Condition, conj
-from kernlint.ir.expr import AtomKind
+from kernlint.ir.expr import Atom, Expr, axis_expr, substitute
 from kernlint.ir.kernel import Access, AccessKind, Autotune, Kernel
 from kernlint.ir.types import Space
 from kernlint.ir.value import Value, ancestors
@@ -102,11 +102,21 @@ def _overwrites(
     loads = [a for a in readable if a.kind is AccessKind.LOAD]
     if len(stores) * len(loads) > _MAX_PAIRS:
         stores, loads = stores[:20], loads[:20]
-    for store in stores:
-        for load in loads:
+    for load in loads:
+        if not through and any(_initialises(kernel, store, load) for store in stores):
+            continue
+        for store in stores:
             confidence = _rereads(kernel, store, load)
             if confidence is not None:
                 yield InPlaceArgument(name, Reuse.UPDATED, store, load, confidence, through)
+
+
+def _initialises(kernel: Kernel, store: Access, load: Access) -> bool:
+    """Whether every run stores what this load reads before it: the same elements, perhaps in a loop of its own."""
+    if store.ordinal > load.ordinal or not _same_shape(store, load) or _excluded(kernel, store, load):
+        return False
+    before = {frame.condition.key for frame in store.path if frame.loop is None and not frame.exit}
+    return before <= {frame.condition.key for frame in load.path}
 
 
 def _rereads(kernel: Kernel, store: Access, load: Access) -> Confidence | None:
@@ -136,11 +146,21 @@ def _same_shape(a: Access, b: Access) -> bool:
 
     def outline(access: Access) -> list[str]:
         names = []
-        for mono, _ in access.index.terms:
+        for mono, _ in _forwards(access).terms:
             names.append("*".join("loop" if f.axis is not None and f.key.startswith("a:k") else f.key for f in mono))
         return sorted(names)
 
     return outline(a) == outline(b)
+
+
+def _forwards(access: Access) -> Expr:
+    """The index with loops that count down turned round."""
+    mapping: dict[Atom, Expr] = {}
+    for loop in access.loops:
+        atom = axis_expr(loop.axis).single_atom
+        if atom is not None and loop.trip_count is not None and loop.step is not None and (loop.step.constant or 0) < 0:
+            mapping[atom] = loop.trip_count - 1 - axis_expr(loop.axis)
+    return substitute(access.index, mapping)
 
 
 def _is_repeatable(value: Value, load: Access) -> bool:
@@ -168,9 +188,11 @@ def _reached(kernel: Kernel, access: Access) -> Confidence:
     """Accesses behind a compile-time switch may not be in the variant that is tuned."""
     switches = {param.name for param in kernel.params if param.is_compile_time}
     for frame in access.path:
+        if frame.loop is not None:
+            continue
         flags = frame.condition.flags
-        atoms = {a.name for a in frame.condition.deep_atoms if a.kind is AtomKind.PARAM}
-        if flags & switches or any(any(s in flag for s in switches) for flag in flags) or atoms & switches:
+        atoms = {a.name for a in frame.condition.deep_atoms}
+        if any(any(s in flag for s in switches) for flag in flags) or (atoms and atoms <= switches):
             return Confidence.MEDIUM
     return Confidence.HIGH
 

@@ -9,6 +9,7 @@ The analysis interprets the value graph over `padding_state.Padding`, in program
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from kernlint.analysis.accumulation import accumulation
@@ -21,6 +22,7 @@ from kernlint.analysis.padding_transfer import contraction, reduced_dims
 from kernlint.analysis.prove import provable
 from kernlint.finding import Confidence
 from kernlint.ir.condition import TRUE, Condition
+from kernlint.ir.expr import AtomKind, AxisKind, Expr
 from kernlint.ir.kernel import Framework, Kernel, Loop
 from kernlint.ir.value import Value
 
@@ -45,7 +47,32 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
             faults += exchange_faults(exchange, result)
     always = _AlwaysTrue(kernel)
     faults = [fault for fault in faults if fault.condition is TRUE or not always.holds(fault.condition)]
+    loops = {loop.axis.key: loop for loop in kernel.loops}
+    faults = [_tempered(fault, loops) for fault in faults]
     return sorted(faults, key=lambda fault: (fault.sink.ordinal, fault.condition.key, fault.kind.value))
+
+
+def _tempered(fault: PaddingFault, loops: dict[str, Loop]) -> PaddingFault:
+    """A loop that ends at the program's own position (the keys before a query block) is bounded by something other than
+    the mask, which may then never fail."""
+    for key in loop_axes(fault.condition):
+        stop = loops[key].stop if key in loops else None
+        if stop is not None and _depends_on_position(stop):
+            most = Confidence.MEDIUM if fault.kind is Fault.UNDEFINED else Confidence.LOW
+            return replace(fault, confidence=min(fault.confidence, most))
+    return fault
+
+
+def _depends_on_position(expr: Expr | Condition) -> bool:
+    """Whether it moves with the program, other than through sizes read from memory; True for what is not known."""
+    if isinstance(expr, Condition):
+        return any(part.expr is not None and _depends_on_position(part.expr) for part in expr.leaves())
+    for atom in expr.atoms():
+        if atom.kind is AtomKind.OPAQUE or (atom.axis is not None and atom.axis.kind is AxisKind.GRID):
+            return True
+        if atom.kind is not AtomKind.LOAD and any(_depends_on_position(arg) for arg in atom.args):
+            return True
+    return False
 
 
 def _has_padding(kernel: Kernel) -> bool:
@@ -91,13 +118,15 @@ def _dot_fault(sink: Value, entry: Entry, left: LaneState, right: LaneState) -> 
         if bad.kind is Lane.UNDEFINED:
             kind = Fault.ZERO_TIMES_UNDEFINED if other.is_zero else Fault.UNDEFINED
             confidence = confidence_of(entry, None, bad, kind)
+            if other.kind is Lane.UNKNOWN:
+                confidence = min(confidence, Confidence.MEDIUM)
             found.append(PaddingFault(kind, sink, "dot", sink.args[operand], entry.condition, bad, confidence))
     if found:
         return found
     if left.is_zero or right.is_zero or Lane.UNKNOWN in (left.kind, right.kind):
         return []
     for state, operand in ((left, 0), (right, 1)):
-        if state.kind is Lane.MOVED:
+        if state.kind is Lane.MOVED and not (left.maybe and right.maybe):
             return [
                 PaddingFault(Fault.MOVED, sink, "dot", sink.args[operand], entry.condition, state, Confidence.MEDIUM)
             ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from kernlint.analysis.padding_state import DATA, UNIFORM, UNKNOWN, Lane, LaneState
 from kernlint.ir.value import Value
@@ -113,8 +114,12 @@ def fold_binary(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState:
         return _undefined(op, a, b)
     if a.kind is Lane.CONST and b.kind is Lane.CONST:
         return _both_known(op, a, b, value)
+    if op in ("mul", "and") and (a.is_zero or b.is_zero):
+        return a if a.is_zero else b
     if Lane.UNKNOWN in (a.kind, b.kind):
         return UNKNOWN
+    if a.maybe and b.maybe:
+        return UNKNOWN  # moved by opposite arms, for all that is known
     if a.kind is Lane.CONST:
         return _known_left(op, a, b, value)
     if b.kind is Lane.CONST:
@@ -127,8 +132,6 @@ def fold_binary(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState:
 
 
 def _undefined(op: str, a: LaneState, b: LaneState) -> LaneState:
-    from dataclasses import replace
-
     bad, other = (a, b) if a.kind is Lane.UNDEFINED else (b, a)
     if op == "mul" and other.is_zero:
         return replace(bad, zeroed=True)
@@ -136,7 +139,8 @@ def _undefined(op: str, a: LaneState, b: LaneState) -> LaneState:
         return other
     if op == "or" and other.kind is Lane.CONST and other.value:
         return other
-    return bad
+    # Padded by a condition of its own, the other factor may well be zero there.
+    return replace(bad, maybe=True) if op == "mul" and other.kind is Lane.UNKNOWN else bad
 
 
 def _both_known(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState:
@@ -159,7 +163,7 @@ def _both_known(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState:
 
 def _known_left(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState:
     """a is a known number, b uniform, moved or data."""
-    if a.is_zero and op in ("mul", "div", "floordiv", "and", "shl", "shr"):
+    if a.is_zero and op in ("div", "floordiv", "shl", "shr"):
         return a
     if a.is_zero and op == "pow":
         return a
@@ -172,8 +176,6 @@ def _known_left(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState:
 
 def _known_right(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState:
     """b is a known number, a uniform, moved or data."""
-    if b.is_zero and op in ("mul", "and"):
-        return b
     if op in _ROUNDING and op != "cmp":
         return UNKNOWN
     if op == "cmp":
@@ -231,6 +233,10 @@ def join(a: LaneState, b: LaneState) -> LaneState:
         return b
     if a.kind is Lane.CONST and b.kind is Lane.CONST and a.value == b.value:
         return a if a.origin is not None else b
-    if Lane.MOVED in (a.kind, b.kind) and Lane.DATA not in (a.kind, b.kind) and Lane.UNKNOWN not in (a.kind, b.kind):
-        return a if a.kind is Lane.MOVED else b
+    if a.kind is Lane.MOVED and b.kind is Lane.MOVED:
+        return a
+    moved, other = (a, b) if a.kind is Lane.MOVED else (b, a)
+    if moved.kind is Lane.MOVED and other.kind is Lane.CONST and not moved.maybe:
+        # Moved where the branch is taken.  A second branch that undoes it is likely to be the same one again.
+        return replace(moved, maybe=True)
     return UNKNOWN

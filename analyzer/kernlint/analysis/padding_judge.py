@@ -55,7 +55,8 @@ def judge(
         kind = Fault.MOVED if was_identity else Fault.WRONG_IDENTITY
     elif state.kind is Lane.MOVED:
         # 0 shifted by a bias before a maximum is a fill that was never right.
-        right_fill = state.fill is None or is_identity(operation, state.fill, None)
+        extremum = operation not in ("sum", "prod")
+        right_fill = not extremum or state.fill is None or is_identity(operation, state.fill, None)
         kind = Fault.MOVED if right_fill else Fault.WRONG_IDENTITY
     else:
         return None
@@ -72,7 +73,7 @@ def judge(
 def confidence_of(entry: Entry, dims: frozenset[str] | None, state: LaneState, kind: Fault) -> Confidence:
     if state.soft:
         return Confidence.LOW
-    if kind is Fault.ZERO_TIMES_UNDEFINED or entry.condition.flags:
+    if kind is Fault.ZERO_TIMES_UNDEFINED or entry.condition.flags or (kind is Fault.UNDEFINED and state.maybe):
         return Confidence.MEDIUM
     if dims is not None and entry.dims - dims:
         return Confidence.MEDIUM  # the padding may cover whole rows rather than parts of them

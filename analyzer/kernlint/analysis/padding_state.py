@@ -32,7 +32,7 @@ class LaneState:
     """`origin` is the load or select that filled the lanes with `fill`; `mover` the operation that changed them last.
 
     `zeroed` says that undefined lanes were multiplied by zero; `soft` that they are undefined by the letter only (block
-    pointers without a padding option).
+    pointers without a padding option); `maybe` that only one arm of a branch moved them.
     """
 
     kind: Lane
@@ -42,6 +42,7 @@ class LaneState:
     mover: Value | None = None
     zeroed: bool = False
     soft: bool = False
+    maybe: bool = False
 
     @property
     def is_zero(self) -> bool:

@@ -165,8 +165,10 @@ def _load(value: Value, look: Lookup) -> Padding:
     if access is None:
         return OPAQUE
     varies = _lanes_of_access(value, access)
+    unknown = access.pointer.buffer is None or access.index.is_opaque
+    base = UNKNOWN if unknown and not value.shape else DATA
     if access.mask is None or value.op == "atomic":
-        return Padding(DATA, varies)
+        return Padding(base, varies)
     fill = _fill(value, access, look)
     mask = access.mask_value
     mask_varies = look(mask).varies if mask is not None else frozenset()
@@ -175,7 +177,7 @@ def _load(value: Value, look: Lookup) -> Padding:
         dims = lane_dims(part) or (mask_varies if part.flags else frozenset())
         if dims or loop_axes(part):
             entries.append(Entry(part, dims, fill))
-    return padding(DATA, varies | mask_varies, entries)
+    return padding(base, varies | mask_varies, entries)
 
 
 def _fill(value: Value, access: Access, look: Lookup) -> LaneState:
