@@ -14,7 +14,7 @@ import enum
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Union
 
 MAX_TERMS = 64
@@ -125,6 +125,7 @@ def _mono_key(mono: Monomial) -> str:
 
 
 _BY_LENGTH_THEN_KEY = itemgetter(0, 1)
+_ATOM_KEY = attrgetter("key")
 
 
 class Expr:
@@ -147,6 +148,10 @@ class Expr:
 
     def __add__(self, other: Expr | int) -> Expr:
         other = as_expr(other)
+        if not other.terms:
+            return self
+        if not self.terms:
+            return other
         terms = dict(self.terms)
         for mono, coeff in other.terms:
             terms[mono] = terms.get(mono, 0) + coeff
@@ -168,9 +173,16 @@ class Expr:
         terms: dict[Monomial, int] = {}
         if len(self.terms) * len(other.terms) > MAX_TERMS * 4:
             return _too_big(f"({self.key})*({other.key})")
+        if other is ONE:
+            return self
+        if self is ONE:
+            return other
         for mono_a, a in self.terms:
             for mono_b, b in other.terms:
-                mono = tuple(sorted(mono_a + mono_b, key=lambda atom: atom.key))
+                if mono_a and mono_b:
+                    mono = tuple(sorted(mono_a + mono_b, key=_ATOM_KEY))
+                else:
+                    mono = mono_a or mono_b
                 terms[mono] = terms.get(mono, 0) + a * b
         return _bounded(terms)
 
@@ -277,7 +289,16 @@ def as_expr(value: Expr | int) -> Expr:
 
 
 def const(value: int) -> Expr:
-    return Expr({(): int(value)})
+    value = int(value)
+    known = _SMALL.get(value)
+    if known is None:
+        known = Expr({(): value})
+        if -64 <= value <= 1024:
+            _SMALL[value] = known
+    return known
+
+
+_SMALL: dict[int, Expr] = {}  # shared: expressions are immutable
 
 
 ZERO = const(0)
