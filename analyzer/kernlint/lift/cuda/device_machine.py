@@ -41,6 +41,7 @@ class Object:
     buffer: Buffer | None = None
     written: set[str] = field(default_factory=set)
     choice: tuple[Condition, Object, Object, Value | None] | None = None  # one of two, after a branch
+    scope: Scope | None = None  # in which its members' declarations are read, once made
     function: Any = None  # a Lambda
     role: str = ""  # cooperative groups, barriers, atomic references: what methods mean
     extra: tuple[Value, ...] = ()

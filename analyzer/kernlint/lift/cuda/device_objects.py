@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kernlint.ir.expr import ZERO, const
 from kernlint.ir.types import Space
 from kernlint.ir.value import Buffer, Pointer, Value
-from kernlint.lift.cuda.device_machine import Machine, Object, Place, TypedValue, Variable
+from kernlint.lift.cuda.device_machine import Machine, Object, Place, Scope, TypedValue, Variable
 from kernlint.lift.cuda.device_resolve import resolve_type, struct_scope, within
 from kernlint.lift.cuda.device_types import UNKNOWN, CType, integer_literal, named_element
 from kernlint.lift.cuda.unit import Field
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_CHOICES = 12
+
+
+def object_scope(m: Machine, obj: Object) -> Scope:
+    """The scope of an object's class, with its template parameters bound."""
+    if obj.scope is None:
+        obj.scope = struct_scope(m, obj.ctype)
+    return obj.scope
 
 
 def find_field(obj: Object, name: str) -> Field | None:
@@ -30,7 +37,7 @@ def field_type(m: Machine, obj: Object, item: Field) -> CType:
     """The declared type of a field, with array extents."""
     struct = obj.ctype.struct
     assert struct is not None
-    scope = struct_scope(m, obj.ctype)
+    scope = object_scope(m, obj)
     with within(m, struct.unit, scope):
         base = resolve_type(m, item.type_text, scope)
         extents = tuple(m.expr_of(m.eval(size)) if size is not None else ZERO for size in item.array_sizes)
@@ -69,7 +76,7 @@ def _initial(m: Machine, obj: Object, name: str, ctype: CType, item: Field | Non
         made = m.symbol(f"{obj.path}.{name}", ctype)
         return made
     if item is not None and item.default is not None and obj.ctype.struct is not None:
-        with within(m, obj.ctype.struct.unit, struct_scope(m, obj.ctype)):
+        with within(m, obj.ctype.struct.unit, object_scope(m, obj)):
             return m.eval(item.default)
     if ctype.is_object:
         return m.typed("opaque", (), None, ctype=ctype, obj=m.new_object(ctype, f"{obj.path}.{name}"))

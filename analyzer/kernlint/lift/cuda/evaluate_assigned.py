@@ -10,6 +10,7 @@ from kernlint.lift.cuda import builtins as known
 from kernlint.lift.cuda.device_machine import Machine, Variable, object_of
 from kernlint.lift.cuda.evaluate_inline import Lambda
 from kernlint.lift.cuda.parser import query
+from kernlint.lift.cuda.unit import FunctionDefinition
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -35,6 +36,7 @@ _PURE |= (
     | frozenset(known.BITCASTS)
     | frozenset(known.PAIRS)
 )
+_WRITERS = frozenset({"swap", "divmod", "fast_divmod", "sincosf", "__sincosf", "sincospif", "frexpf", "exchange"})
 _STEPS = {"+=": 1, "-=": -1}
 
 
@@ -77,13 +79,27 @@ def _keeps_arguments(m: Machine, node: Node) -> bool:
     if function.type == "template_function":
         named = function.child_by_field_name("name")
         name = m.text(named) if named is not None else name
-    name = name.rpartition("::")[2]
+    elif function.type == "field_expression":
+        named = function.child_by_field_name("field")
+        name = m.text(named) if named is not None else name
+        name = name.split("<")[0].split()[-1]
+    name = name.split("<")[0].rpartition("::")[2]
     if name in _PURE:
         return True
     candidates = m.home.functions.get(name)
     if not candidates:
-        return m.scope.lookup(name) is None and name in m.home.structs
-    return all(not p.is_reference or p.const for f in candidates for p in f.parameters)
+        return name not in _WRITERS and not isinstance(m.scope.lookup(name), Variable)
+    assert listed is not None
+    given = [child.start_byte for child in listed.named_children if child.type != "comment"]
+    position = given.index(node.start_byte) if node.start_byte in given else 0
+    return not any(_takes_reference(f, position) for f in candidates)
+
+
+def _takes_reference(function: FunctionDefinition, position: int) -> bool:
+    parameters = function.parameters
+    if position < len(parameters):
+        return parameters[position].is_reference and not parameters[position].const
+    return any(p.pack for p in parameters)
 
 
 def _dereferenced(node: Node) -> bool:

@@ -23,9 +23,9 @@ from kernlint.lift.cuda.device_machine import (
     object_of,
     pointee,
 )
-from kernlint.lift.cuda.device_objects import copied
+from kernlint.lift.cuda.device_objects import copied, object_scope
 from kernlint.lift.cuda.device_ops import convert
-from kernlint.lift.cuda.device_resolve import bind_templates, resolve_type, struct_scope, within
+from kernlint.lift.cuda.device_resolve import bind_templates, resolve_type, within
 from kernlint.lift.cuda.device_state import merge_ways
 from kernlint.lift.cuda.device_types import CType, split_type
 from kernlint.lift.cuda.unit import FunctionDefinition, ParameterDeclaration, TranslationUnit
@@ -100,7 +100,7 @@ def inline_function(
         return None
     scope = Scope(this=this)
     if this is not None and this.ctype.struct is not None:
-        scope.parent = struct_scope(m, this.ctype)
+        scope.parent = object_scope(m, this)
     templates = _deduced(m, function, arguments, templates)
     label = f"{function.name}."
     bind_templates(m, scope, function.template_parameters, templates, function.unit, label)

@@ -128,6 +128,8 @@ def _carry(m: Machine, node: Node, loop: Loop, update: Node | None, body: Node |
                 _carry_key(m, f"{receiver.vid}.{name}", None, loop, layer, found)
             continue
         place = variable.place
+        if variable.ctype.const and not variable.ctype.depth and variable.buffer is None:
+            continue
         if place is not None:
             if place.key:
                 _carry_key(m, place.key, variable, loop, layer, found)
@@ -162,7 +164,7 @@ def _carry_variable(
     m: Machine, variable: Variable, held: Value, loop: Loop, layer: dict[str, Value], found: list[_Carried]
 ) -> None:
     obj = object_of(held)
-    if obj is not None and held.pointer is None:
+    if obj is not None and (held.pointer is None or held.op == "param"):
         if obj.buffer is not None:
             layer[f"[{obj.buffer.name}]"] = TypedValue("tuple", items={})
         for name in sorted(obj.written):
