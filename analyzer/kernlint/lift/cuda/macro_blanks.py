@@ -73,6 +73,7 @@ _PARAMETER_LIKE = re.compile(
 )
 _LOOP_BOUND = re.compile(rb"\bfor \([^;{}]*;[^;<>]*<=? (?P<bound>[A-Za-z_][^;()]*(?:\([^;()]*\))?); ")
 _BETWEEN_STRINGS = re.compile(rb'"[ \t\r\n]*(?P<word>[A-Z_][A-Z0-9_]*)[ \t\r\n]*"')
+_PRAGMA_BEFORE_BODY = re.compile(rb"\)[ \t]*(?://[^\n]*)?\r?\n(?P<pragma>[ \t]*#[ \t]*pragma[^\n]*)")
 _TYPE_ARGUMENT = re.compile(
     rb"(?<=[(,])[ \t\r\n]*(?P<type>(?:(?:const|unsigned|signed|long|short)[ \t]+)*"
     rb"(?:float|double|int|char|bool|void|short|long|unsigned)(?:[ \t]*\*)*)[ \t\r\n]*(?=[,)])"
@@ -237,12 +238,15 @@ def type_argument_edits(data: bytes, table: MacroTable, errors: list[tuple[int, 
 
 def ambiguity_edits(data: bytes, errors: list[tuple[int, int]]) -> list[Edit]:
     """Help the grammar where it takes `i < N; ...` for the start of template arguments, by writing `i <(N);...` in as
-    many bytes, and where a macro stands between two string literals."""
+    many bytes; where a pragma stands between a loop's head and its body; where a macro stands between two strings."""
     edits: list[Edit] = []
     for match in _LOOP_BOUND.finditer(data):
         if _near(match.start(), match.end(), errors):
             start, end = match.span("bound")
             edits.append(Edit(start - 1, end + 2, (), b"(" + match.group("bound") + b");"))
+    for match in _PRAGMA_BEFORE_BODY.finditer(data):
+        if _near(match.start(), match.end(), errors):
+            edits.append(Edit(*match.span("pragma")))
     for match in _BETWEEN_STRINGS.finditer(data):
         if _near(match.start(), match.end(), errors):
             edits.append(Edit(*match.span("word")))

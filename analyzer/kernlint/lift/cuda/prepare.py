@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 _MARKS = (b"__global__", b"__device__", b"<<<", b"__shared__", b"cudaLaunchKernel", b"cudaLaunchCooperativeKernel")
+MAX_ROUNDS = 2  # what one kind of blanking uncovers, another may repair
 MAX_REPAIR_BYTES = 3_000_000  # larger files are parsed once
 
 
@@ -137,19 +138,22 @@ def _parse_best(data: bytes, known: MacroTable) -> _Parsed:
         lambda now: statement_edits(now.data, table, now.ranges),
         lambda now: _branch_edits(now, 0),
         lambda now: _branch_edits(now, -1),
-        lambda now: statement_edits(now.data, table, now.ranges),
     )
     badness = _badness(current)
-    for step in steps:
-        edits = step(current)
-        if not edits:
-            continue
-        records = current.recorded + tuple(record for edit in edits for record in edit.records)
-        tried = _parsed(blanked(current.data, edits), records)
-        tried_badness = _badness(tried)
-        if tried_badness < badness:
-            current, badness = tried, tried_badness
-        if not current.errors:
+    for _ in range(MAX_ROUNDS):
+        before = badness
+        for step in steps:
+            edits = step(current)
+            if not edits:
+                continue
+            records = current.recorded + tuple(record for edit in edits for record in edit.records)
+            tried = _parsed(blanked(current.data, edits), records)
+            tried_badness = _badness(tried)
+            if tried_badness < badness:
+                current, badness = tried, tried_badness
+            if not current.errors:
+                return current
+        if badness == before:
             break
     return current
 
