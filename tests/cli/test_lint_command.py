@@ -216,7 +216,7 @@ def test_an_empty_folder_is_said(kernlint: Kernlint) -> None:
 def test_sarif_of_a_partial_run_needs_a_category(kernlint: Kernlint, monkeypatch: pytest.MonkeyPatch) -> None:
     from kernlint.engine.changes import Changes
 
-    monkeypatch.setattr("kernlint.cli.flow.changes_since", lambda ref: Changes({}))
+    monkeypatch.setattr("kernlint.engine.changes.changes_since", lambda ref: Changes({}))
     Path("a.py").write_text(UNUSED)
     refused = kernlint("--since", "main", "-o", "sarif:x.sarif", ".")
     assert refused.code == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,13 +24,15 @@ from kernlint.cli.terminal import ProgressBar
 from kernlint.config import Config
 from kernlint.engine import baseline, filters
 from kernlint.engine.cache import FOLDER
-from kernlint.engine.changes import ChangesError, changes_since
 from kernlint.engine.check import Settings
 from kernlint.engine.discover import Discovery, FoundFile, MissingPathError, discover
 from kernlint.engine.ignorefiles import repository_root
 from kernlint.engine.run import Outcome, Run, Sources, repository_paths, run
 from kernlint.finding import Finding
 from kernlint.report_data import Notification, Report
+
+if TYPE_CHECKING:
+    from kernlint.engine.changes import Changes
 
 STDIN_NAME = "<stdin>"
 
@@ -61,12 +64,18 @@ def plan(arguments: Arguments) -> Plan:
     if (arguments.update_baseline or arguments.init_baseline) and not config.baseline:
         raise click.UsageError("which baseline? give --baseline FILE")
     rules = chosen_rules(config)
-    try:
-        changes = changes_since(arguments.since) if arguments.since else None
-    except ChangesError as error:
-        raise click.UsageError(str(error)) from error
+    changes = _changes(arguments.since) if arguments.since else None
     how = filters.Filter(confidence_of(config), severity_of(config), file_ignores(config, rules.known), changes)
     return Plan(config, rules, how)
+
+
+def _changes(revision: str) -> Changes:
+    from kernlint.engine.changes import ChangesError, changes_since
+
+    try:
+        return changes_since(revision)
+    except ChangesError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def execute(arguments: Arguments, plan: Plan) -> Report:

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -137,6 +136,8 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, entries: dict[str, Any]) -> None:
+    import tempfile
+
     folder = path.parent
     folder.mkdir(exist_ok=True)
     (folder / ".gitignore").write_text("*\n")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kernlint.engine.changes import Changes
 from kernlint.engine.ignorefiles import Patterns
 from kernlint.finding import Confidence, Finding, Severity
 from kernlint.source.file import SourceFile
+
+if TYPE_CHECKING:
+    from kernlint.engine.changes import Changes
 
 # In the order in which they are said.
 NEEDS_PEDANTIC = "needs --pedantic"

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.context import BaseContext
 
 from kernlint.engine.check import FileResult
-from kernlint.engine.worker import Task, Worker, collector_off, run_chunk, start
-from kernlint.report_data import Notification
+from kernlint.engine.worker import Task, Worker, collector_off
 
 # Below this many source bytes starting processes costs more than it saves.
 _WORTH_PROCESSES = 60_000
@@ -26,17 +20,9 @@ def run_tasks(tasks: Sequence[Task], make: Callable[[], Worker], jobs: int, prog
     size = sum(task.size for task in tasks)
     if jobs <= 1 or len(tasks) < 3 or size < _WORTH_PROCESSES:
         return list(_in_process(tasks, make(), progress))
-    chunks = split(tasks, jobs)
-    done: dict[int, list[FileResult]] = {}
-    with _pool(make, min(jobs, len(chunks))) as pool:
-        futures = {pool.submit(run_chunk, chunk): number for number, chunk in enumerate(chunks)}
-        _gather(futures, done, lambda number: progress(len(chunks[number])))
-    for number, chunk in enumerate(chunks):
-        if number not in done:
-            # Some file in it, or in a chunk that ran at the same time, took its process down: find out which.
-            done[number] = [_alone(task, make) for task in chunk]
-            progress(len(chunk))
-    return [result for number in range(len(chunks)) for result in done[number]]
+    from kernlint.engine.processes import run_chunks
+
+    return run_chunks(split(tasks, jobs), make, jobs, progress)
 
 
 def split(tasks: Sequence[Task], jobs: int) -> list[tuple[Task, ...]]:
@@ -62,37 +48,3 @@ def _in_process(tasks: Sequence[Task], worker: Worker, progress: Progress) -> It
         for task in tasks:
             yield worker.run(task)
             progress(1)
-
-
-def _pool(make: Callable[[], Worker], jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(max_workers=jobs, mp_context=_context(), initializer=start, initargs=(make,))
-
-
-def _context() -> BaseContext:
-    """Forking shares what is loaded already; elsewhere (macOS, Windows) it is unsafe or missing."""
-    return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-
-
-def _gather(
-    futures: dict[Future[list[FileResult]], int], done: dict[int, list[FileResult]], report: Callable[[int], None]
-) -> None:
-    """Collect what completes; chunks lost with a broken pool are simply left out."""
-    pending = set(futures)
-    while pending:
-        finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-        for future in finished:
-            try:
-                done[futures[future]] = future.result()
-            except BrokenProcessPool:
-                continue
-            report(futures[future])
-
-
-def _alone(task: Task, make: Callable[[], Worker]) -> FileResult:
-    """One task in a process of its own, so that only its own file can take that down."""
-    try:
-        with _pool(make, 1) as pool:
-            return pool.submit(run_chunk, (task,)).result()[0]
-    except BrokenProcessPool:
-        text = "internal error: the process that read this file ended abruptly (out of memory, or a fault in a parser)"
-        return FileResult(task.path, notifications=(Notification("error", text, task.path),))

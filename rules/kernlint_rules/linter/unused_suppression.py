@@ -51,8 +51,8 @@ class UnusedSuppression(Rule):
             language="python",
         ),
         Example(
-            "a suppression that is needed",
-            "import triton\nx = 1  # kernlint: ignore[KL003]  kernlint: ignore-file[KL002]: kept as a sample\n",
+            "a suppression that is needed, if only by itself",
+            "import triton\nx = 1  # kernlint: ignore[suppression-without-reason]\n",
             language="python",
         ),
     )
