@@ -1,7 +1,7 @@
 """Operators: integer meaning, type promotion, comparisons, truth.
 
 Promotion follows Triton's `computation_type` (python/triton/language/semantic.py): Python numbers adapt to the tensor
-they meet, half stays half except under division, two different 16-bit floats meet in float32.
+they meet, half stays half except under division, bfloat16 stays bfloat16 only with itself.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def promote(a: Value, b: Value, op: str) -> tuple[ElementType | None, bool]:
         return FLOAT32, False
     if is_static(a) != is_static(b):
         literal, tensor = (a, b) if is_static(a) else (b, a)
-        return _adapt(literal.dtype, tensor)
+        return _adapt(literal.dtype, tensor, op)
     x, y = a.dtype, b.dtype
     if x is None or y is None:
         known = x or y
@@ -84,10 +84,12 @@ def _integral(value: Value) -> bool:
     return value.dtype is not None and not value.dtype.is_float and value.dtype.kind is not TypeClass.POINTER
 
 
-def _adapt(literal: ElementType | None, tensor: Value) -> tuple[ElementType | None, bool]:
+def _adapt(literal: ElementType | None, tensor: Value, op: str) -> tuple[ElementType | None, bool]:
     kind = tensor.dtype
     if kind is None:
         return None, tensor.polymorphic
+    if op in _DIVISIONS and kind in (FLOAT16, BFLOAT16):
+        return FLOAT32, False
     if literal is None or not literal.is_float:
         # A Python integer takes an integer's type; a bool becomes an int32.
         return (INT32 if kind is BOOL and literal is not BOOL else kind), tensor.polymorphic

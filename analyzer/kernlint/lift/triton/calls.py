@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from kernlint.ir.condition import Condition, conj, negate
 from kernlint.lift.triton import carry
 from kernlint.lift.triton.control import run_block, settle
 from kernlint.lift.triton.evaluate import evaluate
@@ -47,9 +48,16 @@ def result_of(state: State, activation: Activation, falls: bool, node: ast.stmt)
     if not returns:
         return NONE
     result = settle(state, returns[-1][1])
-    for condition, thing in reversed(returns[:-1]):
-        result = joined(state, condition, settle(state, thing), result, node)
+    for position in range(len(returns) - 2, -1, -1):
+        condition, thing = returns[position]
+        result = joined(state, _beyond(condition, returns[:position]), settle(state, thing), result, node)
     return result
+
+
+def _beyond(condition: Condition, earlier: list[tuple[Condition, Thing]]) -> Condition:
+    """The condition without what follows from the earlier returns not having been taken."""
+    known = {negate(taken).key for taken, _ in earlier}
+    return conj(part for part in condition.conjuncts() if part.key not in known) if known else condition
 
 
 def _arguments(state: State, callee: Callee, call: Call) -> dict[str, Thing]:

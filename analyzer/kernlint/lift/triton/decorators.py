@@ -46,8 +46,11 @@ def _jit_options(kernel: Kernel, call: ast.Call, state: State) -> None:
             "launch_metadata",
         ):
             value = static_value(state.scope, keyword.value)
-            if not isinstance(value, Unknown):
-                kernel.attrs[keyword.arg] = value.value if isinstance(value, Fixed) else value
+            items = known_items(value)
+            if items is not None:
+                kernel.attrs[keyword.arg] = [item.value for item in items if isinstance(item, Fixed)]
+            elif isinstance(value, Fixed):
+                kernel.attrs[keyword.arg] = value.value
 
 
 def _heuristics(kernel: Kernel, call: ast.Call, state: State) -> None:

@@ -313,8 +313,6 @@ def converted(state: State, x: Value, target: DType, node: Node) -> Value:
     """`x.to(dtype)`."""
     dtype = target.type
     polymorphic = dtype is None
-    if dtype is None and target.like is not None and target.like.dtype is not None and not target.like.polymorphic:
-        dtype, polymorphic = target.like.dtype, False
     attrs: dict[str, object] = {"explicit": True}
     if target.like is not None:
         attrs["like"] = target.like
@@ -396,8 +394,6 @@ def tile(state: State, call: Call) -> Thing:
 def _full(state: State, shape: tuple[Expr, ...], fill: Value, target: DType | None, node: Node) -> Value:
     dtype = target.type if target is not None else fill.dtype
     polymorphic = target is not None and dtype is None
-    if target is not None and dtype is None and target.like is not None and target.like.dtype is not None:
-        dtype, polymorphic = target.like.dtype, target.like.polymorphic
     floating = dtype is not None and dtype.is_float
     expr = None if floating else fill.expr
     cond = None

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import FALSE, TRUE, Condition, conj, disj, negate
 from kernlint.ir.expr import opaque
-from kernlint.ir.value import BlockPointer, Value
+from kernlint.ir.types import BOOL
+from kernlint.ir.value import BlockPointer, Pointer, Value
 from kernlint.lift.triton.arithmetic import as_integer, is_static, promote
 from kernlint.lift.triton.elementwise import chosen_between
 from kernlint.lift.triton.names import carried
@@ -56,7 +57,7 @@ def _values(state: State, condition: Condition, a: Value, b: Value, node: Node) 
         made.block = _blocks(state, condition, a.block, b.block)
         made.pointer = made.block.pointer if made.block is not None else None
         return made
-    if a.cond is not None and b.cond is not None and a.expr is None and b.expr is None:
+    if a.cond is not None and b.cond is not None and _is_truth(a) and _is_truth(b):
         made.cond = disj((conj((condition, a.cond)), conj((negate(condition), b.cond))))
     elif dtype is None or not dtype.is_float:
         x, y = as_integer(a), as_integer(b)
@@ -66,9 +67,11 @@ def _values(state: State, condition: Condition, a: Value, b: Value, node: Node) 
     return made
 
 
-def _blocks(state: State, condition: Condition, a: BlockPointer, b: BlockPointer) -> BlockPointer | None:
-    from kernlint.ir.value import Pointer
+def _is_truth(value: Value) -> bool:
+    return value.expr is None or value.dtype is BOOL
 
+
+def _blocks(state: State, condition: Condition, a: BlockPointer, b: BlockPointer) -> BlockPointer | None:
     rank = len(a.offsets)
     if len(b.offsets) != rank or a.bounded != b.bounded:
         return None

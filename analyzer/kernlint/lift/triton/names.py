@@ -6,6 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from kernlint.ir.expr import AtomKind
 from kernlint.ir.expr import param as param_expr
 from kernlint.ir.value import Value
 from kernlint.lift.host.definitions import Assigned, Class, Function, Imported
@@ -198,7 +199,7 @@ def _known_constant(state: State, ref: Ref, node: ast.expr) -> Thing:
 def _value_attribute(state: State, base: Value, node: ast.Attribute) -> Thing:
     name = node.attr
     if name in ("dtype", "type"):
-        return DType(None if base.polymorphic else base.dtype, base)
+        return DType(None if base.polymorphic or _may_be_pointer(base) else base.dtype, base)
     if name == "shape":
         if base.op == "param" and not base.shape and base.block is None:
             return Bound(base, "shape")
@@ -217,6 +218,18 @@ def _value_attribute(state: State, base: Value, node: ast.Attribute) -> Thing:
     return Bound(base, name)
 
 
+def _may_be_pointer(value: Value) -> bool:
+    """Whether a parameter that has no type of its own is a term of it, as in `ptr + offset`."""
+    if value.attrs.get("assumed") or value.block is not None:
+        return True
+    if value.op in ("load", "atomic", "const") or value.expr is None:
+        return False
+    return any(
+        coeff == 1 and len(mono) == 1 and mono[0].kind in (AtomKind.PARAM, AtomKind.SELECT)
+        for mono, coeff in value.expr.terms
+    )
+
+
 def _call(name: str, args: list[Thing], node: ast.expr) -> Call:
     return Call(name, args, {}, node)
 
@@ -226,7 +239,7 @@ def _dtype_attribute(state: State, base: DType, node: ast.Attribute) -> Thing:
     if name in ("element_ty", "scalar", "dtype"):
         if name == "element_ty" and base.like is not None:
             mark_pointer(state, base.like)
-        return DType(base.type, base.like)
+        return DType(base.type if base.pointer or name != "element_ty" else None, base.like)
     if name in ("primitive_bitwidth", "itemsize") and base.type is not None:
         return state.constant(base.type.bits if name == "primitive_bitwidth" else base.type.bytes, node)
     if name in ("primitive_bitwidth", "itemsize", "int_bitwidth", "fp_mantissa_width", "int_signedness"):
