@@ -35,6 +35,10 @@ def inline(w: Walker, name: str, values: list[Known], node: Node, state: State) 
     if not launches and len(body) > 1500:
         return None
     inner = State(_bound(function.parameters, values), state.facts, state.attributes, state.loops)
+    for parameter in function.parameters[len(values) :]:
+        if parameter.default is not None:
+            with w.inside(function.unit):
+                inner.variables[parameter.name] = evaluate(w, parameter.default, State())
     for template in function.template_parameters:
         if template.kind == "value":
             inner.variables.setdefault(template.name, UNKNOWN)

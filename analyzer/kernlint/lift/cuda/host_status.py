@@ -195,10 +195,12 @@ class StatusReader:
 
     def if_outcome(self, unit: TranslationUnit, node: Node) -> set[str]:
         condition = node.child_by_field_name("condition")
-        if condition is not None and self.reading(unit, condition) == READ:
+        read = self.reading(unit, condition) if condition is not None else FALL
+        if read == READ:
             return {READ}
         consequence, alternative = node.child_by_field_name("consequence"), node.child_by_field_name("alternative")
         then = self.outcome(unit, consequence) if consequence is not None else {FALL}
+        then = then | {MAYBE} if read == MAYBE else then
         return then | (self.outcome(unit, alternative) if alternative is not None else {FALL})
 
     def expression_outcome(self, unit: TranslationUnit, node: Node) -> set[str]:

@@ -193,7 +193,7 @@ class Walker:
     def declaration(self, node: Node, state: State) -> None:
         type_text = type_text_of(self.unit, node)
         for item in declared(self.unit, node):
-            if item.is_function:
+            if item.is_function and item.value is None:
                 self.vexing(node, item, type_text, state)
                 continue
             value = evaluate(self, item.value, state) if item.value is not None else UNKNOWN
@@ -288,6 +288,15 @@ class Walker:
     def loop(self, node: Node, state: State) -> None:
         """A loop body is walked once, with everything it assigns unknown; its range holds inside."""
         body = node.child_by_field_name("body")
+        condition = node.child_by_field_name("condition")
+        if (
+            node.type == "do_statement"
+            and condition is not None
+            and self.text(condition).strip("() ") in ("0", "false")
+        ):
+            if body is not None:  # the `do { ... } while (0)` of a macro
+                self.block((body,), state)
+            return
         inner = state.copy()
         initializer = node.child_by_field_name("initializer")
         if initializer is not None:
@@ -302,7 +311,6 @@ class Walker:
         inner.loops += 1
         if body is not None:
             self.block((body,), inner, kind="loop")
-        condition = node.child_by_field_name("condition")
         if node.type == "do_statement" and condition is not None:
             evaluate(self, condition, inner)
 
