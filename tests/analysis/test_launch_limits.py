@@ -42,7 +42,7 @@ def launch(grid: list[Expr], block: list[Expr] | None = None, facts: tuple[Condi
         ("args.seqLen", Size.LARGE),
         ("batch_size", Size.MIDDLE),
         ("x.shape[2]", Size.MIDDLE),
-        ("whatever", Size.MIDDLE),
+        ("whatever", Size.SMALL),
         ("num_kv_heads", Size.SMALL),
         ("numSplits", Size.SMALL),
         ("n_experts", Size.SMALL),

@@ -10,7 +10,7 @@ from kernlint.analysis.lanes_iterations import environments
 from kernlint.analysis.lanes_scenario import LARGE, SMALL, Scenario, scenarios
 from kernlint.analysis.uniformity import Spread, uniformity
 from kernlint.ir.condition import Condition
-from kernlint.ir.kernel import Barrier, BarrierKind, Branch, Exit, Frame, Kernel, Loop
+from kernlint.ir.kernel import Barrier, BarrierKind, Branch, Exit, Frame, Kernel, Loop, Region
 from kernlint.ir.types import Span
 
 _BLOCK_WIDE = (BarrierKind.BLOCK, BarrierKind.GRID)
@@ -85,13 +85,26 @@ def _contains(outer: Span, inner: Span) -> bool:
 
 
 def _is_balanced(branch: Branch) -> bool:
-    """Both arms meet the same number of block barriers, so that a warp in either arm takes part in each.  Hardware
-    counts arrivals per barrier, not per source line."""
-    counts = [
-        sum(isinstance(item, Barrier) and item.kind in _BLOCK_WIDE for item in arm.items)
-        for arm in (branch.then, branch.otherwise)
-    ]
-    return counts[0] == counts[1] > 0
+    """Whether both arms meet block barriers, the same number of times as far as can be counted.  Hardware counts
+    arrivals per barrier, not per source line, and specialised warps rely on that; where loops are involved, barriers
+    in both arms are taken to be paired."""
+    counts = [_barriers_in(branch.then), _barriers_in(branch.otherwise)]
+    if None in counts:
+        return 0 not in counts
+    return counts[0] == counts[1] != 0
+
+
+def _barriers_in(region: Region) -> int | None:
+    """Block barriers met on the way through, None when loops or branches decide how many (but at least one)."""
+    total = 0
+    for item in region.items:
+        if isinstance(item, Barrier):
+            total += item.kind in _BLOCK_WIDE
+        elif isinstance(item, (Loop, Branch)):
+            inside = [item.body] if isinstance(item, Loop) else [item.then, item.otherwise]
+            if any(isinstance(deep, Barrier) and deep.kind in _BLOCK_WIDE for part in inside for deep in part.walk()):
+                return None
+    return total
 
 
 def _judge(kernel: Kernel, place: _Found) -> Iterator[Divergence]:

@@ -26,8 +26,8 @@ from kernlint.target.limits import MAX_GRID_DIM
 class Size(enum.IntEnum):
     """How large a run-time number gets in practice."""
 
-    SMALL = 1  # heads, experts, splits, layers: tens to thousands
-    MIDDLE = 2  # batches, unknown names, products of small ones
+    SMALL = 1  # heads, experts, splits, layers, and names that say nothing: tens to thousands
+    MIDDLE = 2  # batches, later dimensions of tensors, products
     LARGE = 3  # rows, tokens, elements: anything
 
 
@@ -40,7 +40,8 @@ _LARGE_WORDS = _set(
     "total points samples vocab nodes edges t sequence positions items pixels width height"
 )
 _SMALL_WORDS = _set(
-    "heads head nheads h hq hkv hk hv qheads kvheads experts expert splits split groups group g dim dims d k e "
+    "heads head nheads channel chunk stage blk blks block tile tiles grid h hq hkv hk hv qheads kvheads experts expert "
+    "splits split groups group g dim dims d k e "
     "channels c layers blocks sms sm warps threads ranks stages chunks topk depth world planes states parts slices"
 )
 _BATCH_WORDS = _set("batch batches b bs bsz z bz")
@@ -65,7 +66,7 @@ def atom_size(atom: Atom) -> Size:
         return Size.SMALL
     if any(word in _BATCH_WORDS for word in words):
         return Size.MIDDLE
-    return Size.LARGE if any(word in _LARGE_WORDS for word in words) else Size.MIDDLE
+    return Size.LARGE if any(word in _LARGE_WORDS for word in words) else Size.SMALL
 
 
 def expr_size(expr: Expr) -> Size | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 MAX_JUDGED = 300
+MAX_ANCESTORS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,7 @@ class Race:
     assumes_data: bool
     same_value: bool = False
     for_any_block: bool = False
+    across_arrays: bool = False  # between two arrays carved out of one buffer, which overlap for the sizes chosen
 
     @property
     def write(self) -> Access:
@@ -122,7 +124,8 @@ def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool) -> 
         parts = (pair.earlier.index, pair.earlier.guard, pair.later.index, pair.later.guard)
         guessed = any(atom.key in found.scenario.assumed for part in parts for atom in part.deep_atoms)
         wide = not guessed and _holds_for_other_blocks(pair, found.scenario, locked, warp_matters)
-    return replace(found, same_value=_same_value(kernel, pair), for_any_block=wide)
+    carved = _crosses_carved_arrays(pair)
+    return replace(found, same_value=_same_value(kernel, found), for_any_block=wide, across_arrays=carved)
 
 
 def _conditions(pair: Pair) -> list[Condition]:
@@ -254,16 +257,59 @@ def _race_threads(meeting: tuple[int, int, int, int, int]) -> tuple[int, int]:
     return (least_a, most_b) if abs(most_b - least_a) >= abs(most_a - least_b) else (most_a, least_b)
 
 
-def _same_value(kernel: Kernel, pair: Pair) -> bool:
+def _same_value(kernel: Kernel, race: Race) -> bool:
     """Whether both accesses store what is one and the same value."""
-    if not (pair.earlier.kind is AccessKind.STORE and pair.later.kind is AccessKind.STORE):
+    a, b = race.pair.earlier, race.pair.later
+    if not (a.kind is AccessKind.STORE and b.kind is AccessKind.STORE) or a.value is None or b.value is None:
         return False
-    a, b = pair.earlier.value, pair.later.value
-    if a is None or b is None:
-        return False
-    if _literal(a) is not None and _literal(a) == _literal(b):
+    if _literal(a.value) is not None and _literal(a.value) == _literal(b.value):
         return True
-    return a is b and uniformity(kernel).of_value(a) is Spread.BLOCK
+    if a.value is not b.value:
+        return False
+    threads = (race.earlier_thread, race.later_thread)
+    return uniformity(kernel).of_value(a.value) is Spread.BLOCK or _is_same_in(a.value, race.scenario, threads)
+
+
+def _is_same_in(value: Value, scenario: Scenario, threads: tuple[int, int]) -> bool:
+    """Whether two threads compute a value from the same addresses and numbers."""
+    axes = scenario.block.coordinates
+    views = [scenario.evaluator({key: int(lanes[t]) for key, lanes in axes.items()}) for t in threads]
+    queue, seen = [value], {id(value)}
+    for current in queue:
+        expr = current.access.index if current.access is not None and current.op == "load" else current.expr
+        if expr is not None and not any(atom.axis is not None and atom.axis.thread for atom in expr.deep_atoms):
+            continue
+        if expr is not None:
+            numbers = [view.integer(expr) for view in views]
+            if numbers[0] is None or numbers[0] != numbers[1]:
+                return False
+            continue
+        if current.op in ("opaque", "shuffle", "vote", "atomic", "load") or len(seen) > MAX_ANCESTORS:
+            return False
+        for arg in current.args:
+            if id(arg) not in seen:
+                seen.add(id(arg))
+                queue.append(arg)
+    return True
+
+
+def _array_name(access: Access) -> str:
+    """What the pointer variable behind an access is called; arrays carved out of one buffer have different ones."""
+    value = access.attrs.get("address")
+    for _ in range(20):
+        if not isinstance(value, Value):
+            break
+        if value.name:
+            return value.name
+        value = value.args[0] if value.args else None
+    return ""
+
+
+def _crosses_carved_arrays(pair: Pair) -> bool:
+    buffer = pair.earlier.buffer
+    if buffer is None or not (buffer.dynamic or pair.earlier.pointer.casts or pair.later.pointer.casts):
+        return False
+    return _array_name(pair.earlier) != _array_name(pair.later)
 
 
 def _literal(value: Value) -> object:

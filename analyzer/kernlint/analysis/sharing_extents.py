@@ -28,6 +28,7 @@ class Overrun:
 def array_overruns(kernel: Kernel) -> list[Overrun]:
     """One per access, with the launch that shows it; only what rests on no guess."""
     found: list[Overrun] = []
+    names = {param.name for param in kernel.params}
     seen: set[tuple[int, str, str]] = set()
     for access in kernel.accesses:
         buffer = access.buffer
@@ -38,7 +39,7 @@ def array_overruns(kernel: Kernel) -> list[Overrun]:
             continue
         seen.add(same)
         for scenario in scenarios(kernel):
-            overrun = _overrun(access, scenario)
+            overrun = _overrun(access, scenario, names)
             if overrun is not None:
                 found.append(overrun)
                 break
@@ -74,7 +75,7 @@ def _largest(atom: Atom) -> int | None:
     return None
 
 
-def _overrun(access: Access, scenario: Scenario) -> Overrun | None:
+def _overrun(access: Access, scenario: Scenario, names: set[str]) -> Overrun | None:
     buffer = access.buffer
     if buffer is None or buffer.extents is None:
         return None
@@ -85,7 +86,7 @@ def _overrun(access: Access, scenario: Scenario) -> Overrun | None:
         if not isinstance(value, int) or at.used_data:
             return None
         extent *= value
-    if not _rests_on_no_guess(access, scenario, buffer.extents):
+    if not _rests_on_no_guess(access, scenario, buffer.extents, names):
         return None
     size, _ = element_bytes(access, scenario)
     # Without an element type both are counted in elements of one assumed size.
@@ -110,12 +111,14 @@ def _outside(touched: Touch, limit: int) -> int | None:
     return int(outside[0]) if outside.size else None
 
 
-def _rests_on_no_guess(access: Access, scenario: Scenario, extents: tuple[Expr, ...]) -> bool:
+def _rests_on_no_guess(access: Access, scenario: Scenario, extents: tuple[Expr, ...], known: set[str]) -> bool:
     atoms = set(access.index.deep_atoms) | set(access.guard.deep_atoms)
     for extent in extents:
         atoms |= extent.deep_atoms
     if any(atom.key in scenario.assumed for atom in atoms):
         return False
+    if any(atom.kind is AtomKind.PARAM and not atom.args and atom.name not in known for atom in atoms):
+        return False  # not a parameter, but a constant of a template or a special register
     return scenario.block_known or not any(
         atom.kind is AtomKind.LAUNCH or (atom.axis is not None and atom.axis.thread) for atom in atoms
     )

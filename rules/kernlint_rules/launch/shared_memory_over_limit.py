@@ -18,7 +18,7 @@ from kernlint.ir.host import Launch
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.ir.types import Span
 from kernlint.rule import Context, Example, Rule
-from kernlint.target.limits import STATIC_SHARED_BYTES, most_shared_memory
+from kernlint.target.limits import ARCHITECTURES, STATIC_SHARED_BYTES, most_shared_memory
 
 _KERNEL = """\
 #include <cuda_runtime.h>
@@ -34,6 +34,7 @@ cudaError_t launch(const float* x, float* y) {
 }
 """
 _OPT_IN = "cudaFuncSetAttribute(stage, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);"
+DEFAULT_TARGETS = ("sm_80",)
 _ATTRIBUTE = "MaxDynamicSharedMemorySize"
 
 
@@ -98,10 +99,12 @@ class SharedMemoryOverLimit(Rule):
         static = static_shared_bytes(kernel, launch) if kernel is not None else None
         total = asked + (static[0] if static is not None else 0)
         opted = any(_ATTRIBUTE in name for name in launch.attributes) or bool(launch.attrs.get("attribute_elsewhere"))
+        declared = context.targets != DEFAULT_TARGETS  # sm_80 alone is what is assumed when nothing is configured
         value, most = total.constant, most_shared_memory(context.targets)
         if value is not None and most is not None and value > most[0]:
             message = f"The block asks for {value} bytes of shared memory; {most[1]} has at most {most[0]}."
-            yield self._report(launch, message, Confidence.HIGH)
+            sure = declared or value > max(row.shared_opt_in for row in ARCHITECTURES.values())
+            yield self._report(launch, message, Confidence.HIGH if sure else Confidence.LOW)
         elif opted:
             return
         elif value is not None and value > STATIC_SHARED_BYTES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlint.analysis.banks import Conflict, is_certain, worst_conflict
+from kernlint.analysis.coalescing_chunks import takes_neighbours
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.finding import Confidence, Finding
 from kernlint.ir.kernel import Access, AccessKind, Framework, Kernel
@@ -98,7 +99,9 @@ void launch(const float* x, float* y) { sum<<<1, 256>>>(x, y); }
                 yield self._report(kernel, access, conflict, scenario)
 
     def _report(self, kernel: Kernel, access: Access, conflict: Conflict, scenario: Scenario) -> Finding:
-        sure = is_certain(access, scenario) and conflict.ways >= _ENOUGH_WAYS
+        guessed = any(atom.key in scenario.assumed for atom in access.index.deep_atoms)
+        clear = conflict.ways >= _ENOUGH_WAYS and not takes_neighbours(access, kernel)
+        sure = clear and is_certain(access, scenario)
         name = access.buffer.name if access.buffer is not None else "?"
         doing = "store to" if access.writes else "load from"
         message = (
@@ -109,7 +112,7 @@ void launch(const float* x, float* y) { sum<<<1, 256>>>(x, y); }
         return self.finding(
             access.span,
             message,
-            confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
+            confidence=Confidence.LOW if guessed else Confidence.HIGH if sure else Confidence.MEDIUM,
             kernel=kernel.name,
             evidence={
                 "ways": conflict.ways,

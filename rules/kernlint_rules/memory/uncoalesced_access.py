@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlint.analysis.coalescing import Request, worst_request
+from kernlint.analysis.coalescing_chunks import is_compile_time_chunk, takes_neighbours
 from kernlint.analysis.coalescing_strides import is_gather, is_large, lane_stride
 from kernlint.analysis.coalescing_tiles import fastest_stride, has_companion
 from kernlint.analysis.lanes_access import element_bytes
@@ -101,9 +102,11 @@ class UncoalescedAccess(Rule):
         sure = size_known and not any(atom.key in scenario.assumed for atom in access.index.deep_atoms)
         chunk = request.stride is not None and abs(request.stride) <= _VECTOR_BYTES
         shaped = scenario.block_known or not any(a.key in ("a:t1", "a:t2") for a in access.index.deep_atoms)
-        clear = sure and shaped and not chunk and request.ratio >= _CLEAR_RATIO and request.stride is not None
+        small = chunk or takes_neighbours(access, kernel)
+        clear = sure and shaped and not small and request.ratio >= _CLEAR_RATIO and request.stride is not None
+        weak = is_compile_time_chunk(stride, kernel) or (request.stride is None and request.ratio < _CLEAR_RATIO)
         evidence = {"sectors": request.sectors, "minimum": request.minimum, "stride_bytes": request.stride}
-        confidence = Confidence.HIGH if clear else Confidence.MEDIUM
+        confidence = Confidence.LOW if weak else Confidence.HIGH if clear else Confidence.MEDIUM
         return self.finding(access.span, message, confidence=confidence, kernel=kernel.name, evidence=evidence)
 
     def _triton(self, kernel: Kernel, access: Access) -> Finding | None:

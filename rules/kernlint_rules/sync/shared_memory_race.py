@@ -110,7 +110,7 @@ class SharedMemoryRace(Rule):
 
 
 def _confidence(race: Race) -> Confidence:
-    if race.same_value or race.assumes_data:
+    if race.same_value or race.assumes_data or race.across_arrays:
         return Confidence.LOW
     if race.certain or race.for_any_block:
         return Confidence.MEDIUM if race.within_warp else Confidence.HIGH
