@@ -9,6 +9,7 @@ from kernlint.ir import arith
 from kernlint.ir.expr import Expr, const, param
 from kernlint.lift.host import tensors, views
 from kernlint.lift.host.definitions import Function
+from kernlint.lift.host.sequences import expanded
 from kernlint.lift.host.state import Frame, join_values
 from kernlint.lift.host.value import (
     Bound,
@@ -79,9 +80,13 @@ def _is_module_function(frame: Frame, func: ast.Attribute) -> bool:
 
 
 def arguments(frame: Frame, node: ast.Call) -> tuple[list[HostVal], dict[str, HostVal]]:
-    from kernlint.lift.host.expressions import evaluate, sequence
+    from kernlint.lift.host.expressions import evaluate
 
-    args = list(sequence(frame, node.args).items)
+    args: list[HostVal] = []
+    for arg in node.args:
+        value = evaluate(frame, arg.value if isinstance(arg, ast.Starred) else arg)
+        inner = expanded(frame, value) if isinstance(arg, ast.Starred) else None
+        args.extend((value,) if inner is None else inner)
     keywords: dict[str, HostVal] = {}
     for keyword in node.keywords:
         value = evaluate(frame, keyword.value)

@@ -73,6 +73,28 @@ def imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Importe
         yield alias.asname or alias.name, Imported(node.module or "", alias.name, node.level)
 
 
+_LEAVES = (ast.Constant, ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
+
+
+def calls_in(root: ast.AST) -> list[ast.Call]:
+    """Every call below a node, in source order.  A lean `ast.walk`: this is done over whole functions."""
+    found: list[ast.Call] = []
+    stack: list[object] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _LEAVES) or not isinstance(node, ast.AST):
+            continue
+        if isinstance(node, ast.Call):
+            found.append(node)
+        for value in vars(node).values():
+            if isinstance(value, list):
+                stack.extend(value)
+            elif isinstance(value, ast.AST):
+                stack.append(value)
+    found.sort(key=lambda call: (call.lineno, call.col_offset, -(call.end_lineno or 0), -(call.end_col_offset or 0)))
+    return found
+
+
 COMPOUND = (
     ast.If,
     ast.For,

@@ -28,7 +28,7 @@ def host_value(frame: Frame, value: HostVal, node: ast.expr | None) -> HostValue
     made = HostValue()
     if node is not None:
         made.span = frame.scope.text.span(node)
-        made.text = frame.scope.text.code(node)
+        made.text = frame.scope.text.code_at(made.span)
     knowledge = frame.state.knowledge
     if isinstance(value, Int):
         made.expr = knowledge.canonical(value.expr)

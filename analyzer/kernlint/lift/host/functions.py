@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from kernlint.ir.host import HostFunction, Launch
 from kernlint.ir.types import Span
-from kernlint.lift.host.definitions import Function, FunctionNode
+from kernlint.lift.host.definitions import Function, FunctionNode, calls_in
 from kernlint.lift.host.launches import launches_in
 from kernlint.lift.host.scope import PythonScope
 from kernlint.lift.host.sites import Sites, sites_of
@@ -42,7 +43,7 @@ def lift_host(scope: PythonScope) -> tuple[list[HostFunction], list[Launch]]:
     for function in scope.functions:
         host = described.get(function.node)
         if host is not None and host.launches:
-            host.calls = _calls(scope, function.node)
+            host.calls = _calls(scope, sites, function.node)
     launches = sorted(
         (launch for function in functions for launch in function.launches),
         key=lambda launch: (launch.span.start, launch.span.end, launch.kernel_name),
@@ -97,10 +98,11 @@ def _body_span(scope: PythonScope, node: FunctionNode) -> Span:
     return Span(scope.path, first.start, last.end)
 
 
-def _calls(scope: PythonScope, node: FunctionNode) -> tuple[str, ...]:
+def _calls(scope: PythonScope, sites: Sites, node: FunctionNode) -> tuple[str, ...]:
     """Dotted names of everything the function calls, sorted: `torch.empty_like`, `ctx.mark_dirty`."""
-    called = (scope.dotted(part.func) for part in ast.walk(node) if isinstance(part, ast.Call))
-    return tuple(sorted({name for name in called if name}))
+    first = bisect_left(sites.calls, node.lineno, key=lambda call: call.lineno)
+    last = bisect_right(sites.calls, node.end_lineno or node.lineno, key=lambda call: call.lineno)
+    return tuple(sorted({name for call in sites.calls[first:last] if (name := scope.dotted(call.func))}))
 
 
 def _is_test(path: str, function: Function, decorators: tuple[str, ...]) -> bool:
@@ -144,8 +146,7 @@ class _Recorder:
             return False
         names = self._launcher_names()
         return bool(names) and any(
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
-            for node in ast.walk(function.node)
+            isinstance(call.func, ast.Name) and call.func.id in names for call in calls_in(function.node)
         )
 
     def _launcher_names(self) -> frozenset[str]:

@@ -12,7 +12,7 @@ from kernlint.lift.host.calls import apply, enter
 from kernlint.lift.host.emit import host_value
 from kernlint.lift.host.expressions import attribute_path, evaluate
 from kernlint.lift.host.sequences import expanded
-from kernlint.lift.host.sites import Site, Sites, header_expressions, reads_like_grid, site_of
+from kernlint.lift.host.sites import Site, Sites, header_expressions, reads_like_grid
 from kernlint.lift.host.state import Frame, State, join_values, options_of
 from kernlint.lift.host.value import (
     Bound,
@@ -32,13 +32,8 @@ from kernlint.lift.host.value import (
 def launches_in(frame: Frame, node: ast.stmt, sites: Sites, host: HostFunction) -> Iterator[Launch]:
     """Launches among a statement's own expressions, described in the current state."""
     for expression in header_expressions(node):
-        if not sites.within(expression):
-            continue
-        calls = [part for part in ast.walk(expression) if isinstance(part, ast.Call)]
-        for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset, -(call.end_col_offset or 0))):
-            site = site_of(call)
-            if site is not None:
-                yield from _launches_at(frame, site, host)
+        for site in sites.of(expression):
+            yield from _launches_at(frame, site, host)
 
 
 def _launches_at(frame: Frame, site: Site, host: HostFunction) -> Iterator[Launch]:

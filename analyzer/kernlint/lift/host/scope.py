@@ -24,7 +24,7 @@ from kernlint.lift.host.text import ParseFailure, PythonText, parse_python
 from kernlint.source.file import NoResolver, Resolver, SourceFile
 
 MAX_HOPS = 8  # imports followed from one name to its definition
-MAX_CACHED_FILES = 96
+MAX_CACHED_FILES = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -346,7 +346,9 @@ def scope_of(source: SourceFile, resolver: Resolver) -> PythonScope | None:
         cache = _CACHES.setdefault(resolver, {})
     except TypeError:  # a resolver that cannot be referenced weakly
         cache = {}
-    if source.path not in cache:
+    if source.path in cache:
+        cache[source.path] = cache.pop(source.path)  # the most recently used last
+    else:
         while len(cache) >= MAX_CACHED_FILES:
             cache.pop(next(iter(cache)))
         text = parse_python(source)

@@ -215,7 +215,7 @@ class Knowledge:
 
     def _mapping(self, value: Expr | Condition) -> dict[Atom, Expr]:
         mapping: dict[Atom, Expr] = {}
-        for atom in sorted(value.deep_atoms, key=lambda atom: atom.key):
+        for atom in value.deep_atoms:
             note = atom.note
             if atom.kind is not AtomKind.HOST or not isinstance(note, SizeNote):
                 continue

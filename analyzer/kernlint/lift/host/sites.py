@@ -7,11 +7,11 @@ expression it stands: assigned, returned, in a lambda given to a benchmark.
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernlint.lift.host.definitions import FunctionNode, Imported
+from kernlint.lift.host.definitions import FunctionNode, Imported, calls_in
 from kernlint.lift.host.scope import PythonScope
 
 LAUNCH_METHODS = frozenset({"run", "warmup"})
@@ -53,19 +53,6 @@ def reads_like_grid(grid: ast.expr, call: ast.Call) -> bool:
     if isinstance(grid, ast.Attribute):
         return "grid" in grid.attr.lower()
     return isinstance(grid, ast.Tuple) and not any(isinstance(item, ast.Slice) for item in grid.elts)
-
-
-def launch_sites(scope: PythonScope) -> list[Site]:
-    """Every expression of a file that is, or may be, a launch, in source order."""
-    lines = _candidate_lines(scope)
-    if not lines:
-        return []
-    found: list[Site] = []
-    for statement in scope.tree.body:
-        if touches(lines, statement):
-            calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
-            found.extend(site for call in calls if (site := site_of(call)) is not None and _may_launch(scope, site))
-    return sorted(found, key=lambda site: (site.call.lineno, site.call.col_offset))
 
 
 def _may_launch(scope: PythonScope, site: Site) -> bool:
@@ -119,28 +106,40 @@ def header_expressions(node: ast.stmt) -> Iterator[ast.expr]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sites:
-    """The launch sites of one file."""
+    """The launch sites of one file, in source order, and the calls of the statements around them."""
 
-    lines: list[int]
+    found: list[Site]
+    lines: list[int]  # of `found`, the same length
+    calls: list[ast.Call]
     launchers: frozenset[FunctionNode]  # functions that launch a kernel, or on a grid, given as a parameter
 
     def within(self, node: ast.stmt | ast.expr) -> bool:
+        """Whether a launch is written in the node."""
         return touches(self.lines, node)
+
+    def of(self, node: ast.stmt | ast.expr) -> list[Site]:
+        """The launches written in the node."""
+        start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+        first = bisect_left(self.lines, node.lineno)
+        last = bisect_right(self.lines, end[0])
+        return [site for site in self.found[first:last] if start <= (site.call.lineno, site.call.col_offset) < end]
 
 
 def sites_of(scope: PythonScope) -> Sites:
     """Find the launch sites of a file, once."""
-    sites = launch_sites(scope)
-    lines = sorted({site.call.lineno for site in sites})
+    candidates = _candidate_lines(scope)
+    calls = [call for statement in scope.tree.body if touches(candidates, statement) for call in calls_in(statement)]
+    found = [site for call in calls if (site := site_of(call)) is not None and _may_launch(scope, site)]
+    lines = [site.call.lineno for site in found]
     launchers = set()
     for function in scope.functions:
         if function.is_jit or not touches(lines, function.node):
             continue
         arguments = function.node.args
         names = {arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-        if any(_uses_parameter(site, names) for site in sites if _contains(function.node, site.call)):
+        if any(_uses_parameter(site, names) for site in found if _contains(function.node, site.call)):
             launchers.add(function.node)
-    return Sites(lines, frozenset(launchers))
+    return Sites(found, lines, calls, frozenset(launchers))
 
 
 def _uses_parameter(site: Site, names: set[str]) -> bool:

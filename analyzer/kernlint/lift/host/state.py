@@ -125,9 +125,9 @@ class Frame:
 
     def unknown(self, node: ast.expr, init: str = "computed") -> Given:
         """The value of an expression that is not understood; the same node is the same value."""
-        text = self.scope.text.code(node, 60)
-        key = f"{self.prefix}{text}@{node.lineno}:{node.col_offset}"
-        value = given(key, text, span=self.scope.text.span(node), init=init)
+        span = self.scope.text.span(node)
+        text = self.scope.text.code_at(span, 60)
+        value = given(f"{self.prefix}{text}@{node.lineno}:{node.col_offset}", text, span=span, init=init)
         value.anonymous = True
         return value
 

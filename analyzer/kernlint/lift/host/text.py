@@ -62,7 +62,10 @@ class PythonText:
 
     def code(self, node: ast.expr, limit: int = 80) -> str:
         """The node's text as written, on one line, for messages."""
-        span = self.span(node)
+        return self.code_at(self.span(node), limit)
+
+    def code_at(self, span: Span, limit: int = 80) -> str:
+        """The text of a span on one line, shortened to `limit` characters."""
         text = self.source.data[span.start : min(span.end, span.start + 4 * limit)].decode("utf-8", "replace")
         text = " ".join(text.split())
         return text if len(text) <= limit else text[: limit - 1] + "…"
