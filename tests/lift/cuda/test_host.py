@@ -175,7 +175,8 @@ def test_a_choice_of_kernels_is_a_launch_of_each() -> None:
 def test_launch_helpers_are_followed_with_their_kernel() -> None:
     text = PRELUDE + (
         "template <typename K, typename... A> void launch(K kernel, dim3 grid, int threads, A... args) {\n"
-        "  kernel<<<grid, threads>>>(args...);\n}\nvoid f(float* x, int n) { launch(plain, dim3(n, 2), 64, x, n + 5); }\n"
+        "  kernel<<<grid, threads>>>(args...);\n}\n"
+        "void f(float* x, int n) { launch(plain, dim3(n, 2), 64, x, n + 5); }"
     )
     module = lift_cuda(SourceFile("a.cu", text.encode(), "cuda"), NoResolver())
     (launch,) = [launch for launch in module.launches if launch.kernel is not None]

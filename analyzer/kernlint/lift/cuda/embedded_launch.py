@@ -208,6 +208,10 @@ def integer(node: ast.expr, values: dict[str, ast.expr], depth: int = 0) -> Expr
     if isinstance(node, ast.BinOp):
         return _binary(node, values, depth)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        quotient = node.operand
+        if isinstance(quotient, ast.BinOp) and isinstance(quotient.op, ast.FloorDiv):  # -(-a // b)
+            top, bottom = integer(quotient.left, values, depth + 1), integer(quotient.right, values, depth + 1)
+            return arith.cdiv(-top, bottom) if top is not None and bottom is not None else None
         inner = integer(node.operand, values, depth + 1)
         return -inner if inner is not None else None
     if isinstance(node, ast.Call):
