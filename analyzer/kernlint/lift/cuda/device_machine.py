@@ -183,6 +183,7 @@ class Machine:
         self.constants: dict[str, Value | None] = {}
         self.loads: dict[str, Expr] = {}  # read-only loads by buffer and index
         self.assignments: dict[int, dict[int, list[tuple[int, str, str]]]] = {}  # see evaluate_assigned
+        self.spans: dict[tuple[str, int, int], Span] = {}
         self.unroll: bool = False  # a `#pragma unroll` stands before the next loop
 
     # values
@@ -205,7 +206,7 @@ class Machine:
         self.ordinals += 1
         made = Value(op, args, dtype, (), expr, cond, span, None, None, attrs or {}, "", self.ordinals, dtype is None)
         if node is not None:
-            made.span = self.unit.span(node)
+            made.span = self.span(node)
         self.kernel.values.append(made)
         return made
 
@@ -227,7 +228,7 @@ class Machine:
         made = TypedValue(op, args, dtype, expr=expr, pointer=pointer, ordinal=self.ordinals, attrs=attrs or {})
         made.ctype, made.obj, made.place = ctype, obj, place
         if node is not None:
-            made.span = self.unit.span(node)
+            made.span = self.span(node)
         self.kernel.values.append(made)
         return made
 
@@ -283,7 +284,14 @@ class Machine:
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def span(self, node: Node) -> Span:
-        return self.unit.span(node)
+        unit = self.unit
+        if unit.use_span is not None:
+            return unit.use_span
+        key = (unit.source.path, node.start_byte, node.end_byte)
+        found = self.spans.get(key)
+        if found is None:
+            found = self.spans[key] = unit.span(node)
+        return found
 
     def eval(self, node: Node) -> Value:
         self.steps += 1
