@@ -16,7 +16,7 @@ from kernlint.analysis.accumulation import accumulation
 from kernlint.analysis.launches import views
 from kernlint.analysis.padding_interpret import PaddingResult, interpret
 from kernlint.analysis.padding_judge import Fault, PaddingFault, confidence_of, judge
-from kernlint.analysis.padding_state import Entry, Lane, LaneState, is_upper_bound, loop_axes
+from kernlint.analysis.padding_state import Entry, Lane, LaneState, excludes, is_upper_bound, loop_axes
 from kernlint.analysis.padding_threads import exchange_faults, initial_fault, thread_exchanges
 from kernlint.analysis.padding_transfer import contraction, reduced_dims
 from kernlint.analysis.prove import provable
@@ -24,6 +24,7 @@ from kernlint.finding import Confidence
 from kernlint.ir.condition import TRUE, Condition
 from kernlint.ir.expr import AtomKind, AxisKind, Expr
 from kernlint.ir.kernel import Framework, Kernel, Loop
+from kernlint.ir.types import Span
 from kernlint.ir.value import Value
 
 _SINKS = {"reduce", "dot", "scan", "sort"}
@@ -33,7 +34,7 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
     """Faults in program order of the operations that combine the lanes; one per operation, condition and operand."""
     if not _has_padding(kernel):
         return []
-    sinks = [value for value in kernel.values if value.op in _SINKS]
+    sinks = _sinks(kernel)
     carries = [value for value in kernel.values if value.op == "carry" and len(value.args) > 1]
     exchanges = thread_exchanges(kernel) if kernel.framework is Framework.CUDA else []
     faults = [fault for carry in carries if (fault := initial_fault(carry)) is not None]
@@ -50,6 +51,24 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
     loops = {loop.axis.key: loop for loop in kernel.loops}
     faults = [_tempered(fault, loops) for fault in faults]
     return sorted(faults, key=lambda fault: (fault.sink.ordinal, fault.condition.key, fault.kind.value))
+
+
+def _sinks(kernel: Kernel) -> list[Value]:
+    """Operations across lanes.  Of a reduction over several tensors at once (value and index) only the first operand
+    decides; the others come along with the lane it picks."""
+    found: list[Value] = []
+    leaders: set[tuple[Span | None, str]] = set()
+    for value in kernel.values:
+        if value.op not in _SINKS:
+            continue
+        combine = value.attrs.get("combine")
+        if combine is not None:
+            key = (value.span, str(combine))
+            if key in leaders:
+                continue
+            leaders.add(key)
+        found.append(value)
+    return found
 
 
 def _tempered(fault: PaddingFault, loops: dict[str, Loop]) -> PaddingFault:
@@ -152,6 +171,8 @@ def _faults_of_accumulation(carry: Value, result: PaddingResult) -> list[Padding
     found = []
     for entry in result.of(step.added).entries:
         if loop.axis.key not in loop_axes(entry.condition):
+            continue
+        if any(excludes(entry.condition, guard) for guard in step.guards):
             continue
         fault = judge(step.at, step.operation, step.added, entry, None)
         if fault is not None and fault.kind is not Fault.MOVED:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernlint.analysis.accumulation import accumulation
+from kernlint.analysis.padding_state import lane_dims
 from kernlint.analysis.precision_types import Typed, Types
 from kernlint.finding import Confidence
 from kernlint.ir.arith import floordiv
@@ -118,6 +119,8 @@ def _loop_sum(carry: Value, types: Types) -> Iterator[LowPrecisionSum]:
     verdict = _verdict(init)
     if verdict is None or _is_counter(carry) or (verdict[0] is None and not _is_floating(step.at)):
         return
+    if verdict[0] is None and not types.of(step.at).generic:
+        return  # a carried value keeps its type, so the wide sum makes it wide
     dtype, confidence = verdict
     loop = carry.attrs.get("loop")
     yield LowPrecisionSum(
@@ -176,6 +179,8 @@ def _lane_sum(value: Value, types: Types) -> Iterator[LowPrecisionSum]:
     verdict = _verdict(types.of(source))
     if verdict is None or source.cond is not None or (verdict[0] is None and not _is_floating(source)):
         return
+    if _picks_one(source):
+        return
     dim = value.attrs.get("dim")
     length: Expr | None = None
     if isinstance(dim, int) and -len(source.shape) <= dim < 0:
@@ -185,6 +190,22 @@ def _lane_sum(value: Value, types: Types) -> Iterator[LowPrecisionSum]:
             length = extent if length is None else length * extent
     kind = Sum.REDUCE if value.op == "reduce" else Sum.SCAN
     yield LowPrecisionSum(kind, value, verdict[0], length, verdict[1], source.name)
+
+
+def _picks_one(source: Value) -> bool:
+    """`sum(where(lane == j, x, 0))` reads one lane; nothing is rounded."""
+    while source.op in ("cast", "broadcast") and source.args:
+        source = source.args[0]
+    if source.op == "mul" and len(source.args) == 2:
+        return any(_is_one_hot(arg) for arg in source.args)
+    return source.op == "where" and _is_one_hot(source.args[0])
+
+
+def _is_one_hot(value: Value) -> bool:
+    while value.op == "cast" and value.args:
+        value = value.args[0]
+    parts = value.cond.conjuncts() if value.cond is not None else ()
+    return any(part.op is Connective.EQ and lane_dims(part) for part in parts)
 
 
 def _low(dtype: ElementType) -> bool:
