@@ -9,7 +9,7 @@ from kernlint.lift.triton import carry
 from kernlint.lift.triton.control import run_block, settle
 from kernlint.lift.triton.evaluate import evaluate
 from kernlint.lift.triton.join import joined
-from kernlint.lift.triton.state import MAX_INLINE, Activation, Call, State
+from kernlint.lift.triton.state import MAX_CALLS, MAX_INLINE, Activation, Call, State
 from kernlint.lift.triton.things import NONE, Callee, Thing
 
 
@@ -22,6 +22,9 @@ def call_function(state: State, callee: Callee, call: Call) -> Thing:
         active.callee is not None and active.callee.node is callee.node for active in state.activations
     ):
         return state.opaque("recursive or too deep calls", call.node)
+    state.calls += 1
+    if state.calls > MAX_CALLS:
+        return state.opaque("too many calls", call.node)
     env = dict(callee.closure) if callee.closure is not None else {}
     env.update(_arguments(state, callee, call))
     scope, outer, path, guard, inlined = state.scope, state.env, state.path, state.guard, state.inlined_at

@@ -8,85 +8,20 @@ the others are carried as an unknown, which is replaced everywhere when it turns
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from kernlint.ir import arith
-from kernlint.ir.condition import Condition, conj, flag
-from kernlint.ir.expr import ZERO, Atom, AtomKind, Expr, axis_expr, const, of_atom, substitute
+from kernlint.ir.condition import conj, flag
+from kernlint.ir.expr import Atom, AtomKind, Expr, axis_expr, of_atom
 from kernlint.ir.types import INT32
-from kernlint.ir.value import BlockPointer, Value
-from kernlint.lift.host.definitions import bodies_of
+from kernlint.ir.value import Value
+from kernlint.lift.triton.after_loop import value_after
+from kernlint.lift.triton.assigned import Assigned, LoopNode
 from kernlint.lift.triton.blocks import moved
 from kernlint.lift.triton.evaluate import evaluate
 from kernlint.lift.triton.join import joined
 from kernlint.lift.triton.names import carried
 from kernlint.lift.triton.registry import exprs_of
-from kernlint.lift.triton.rewrite import rewrite
-from kernlint.lift.triton.state import State, data
+from kernlint.lift.triton.state import State
 from kernlint.lift.triton.things import Carrier, Pending, Thing
-
-if TYPE_CHECKING:
-    LoopNode = ast.For | ast.While
-
-# ---- what a loop assigns -------------------------------------------------------------------------------------------
-
-
-class Assigned:
-    """Names a loop body assigns, with the statement when there is exactly one and it always runs."""
-
-    __slots__ = ("leaves", "names", "skips")
-
-    def __init__(self) -> None:
-        self.names: dict[str, ast.stmt | None] = {}
-        self.leaves = False  # break or continue of this loop
-        self.skips = False  # continue of this loop
-
-    def add(self, name: str, statement: ast.stmt, top: bool) -> None:
-        self.names[name] = statement if top and name not in self.names else None
-
-
-def assigned_names(state: State, node: LoopNode) -> Assigned:
-    found = state.assigned.get(id(node))
-    if found is None:
-        found = state.assigned[id(node)] = Assigned()
-        _scan(node.body, found, True, True)
-    return found
-
-
-def leaves_early(state: State, node: LoopNode) -> bool:
-    return assigned_names(state, node).leaves
-
-
-def _scan(body: list[ast.stmt], found: Assigned, top: bool, own: bool) -> None:
-    stack = [(body, top, own)]
-    while stack:
-        statements, top, own = stack.pop()
-        for node in statements:
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    _targets(target, node, found, top)
-            elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
-                _targets(node.target, node, found, top)
-            elif isinstance(node, (ast.For, ast.While)):
-                if isinstance(node, ast.For):
-                    _targets(node.target, node, found, False)
-                stack.append((node.body, False, False))
-                stack.append((node.orelse, False, own))
-            elif isinstance(node, (ast.Break, ast.Continue)) and own:
-                found.leaves = True
-                found.skips = found.skips or isinstance(node, ast.Continue)
-            elif isinstance(node, (ast.If, ast.With, ast.Try)):
-                for inner in bodies_of(node):
-                    stack.append((inner, top and isinstance(node, ast.With), own))
-
-
-def _targets(target: ast.expr, node: ast.stmt, found: Assigned, top: bool) -> None:
-    if isinstance(target, ast.Name):
-        found.add(target.id, node, top)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        for item in target.elts:
-            _targets(item.value if isinstance(item, ast.Starred) else item, node, found, False)
-
 
 # ---- entering the loop ---------------------------------------------------------------------------------------------
 
@@ -161,7 +96,7 @@ def make_carry(state: State, pending: Pending) -> Thing:
     """The value at the start of an iteration; `finish` appends what it becomes."""
     init = carried(state, pending.init) if isinstance(pending.init, Pending) else pending.init
     if pending.after is not None:
-        return _after(state, pending, init, pending.after)
+        return value_after(state, pending, init, pending.after)
     pending.carrier.made.append(pending)
     if isinstance(init, tuple):
         return tuple(_carry(state, pending, item) if isinstance(item, Value) else item for item in init)
@@ -248,204 +183,3 @@ def _link(state: State, current: Thing | None, following: Thing) -> None:
             current.polymorphic = True
         if following.shape and not current.shape:
             current.shape = following.shape
-
-
-def resolve(state: State, carrier: Carrier, first_value: int, first_fact: int) -> None:
-    """Replace the unknowns that grow by a loop-invariant amount, everywhere in the loop."""
-    mapping: dict[Atom, Expr] = {}
-    axis = axis_expr(carrier.loop.axis)
-    for pending in carrier.made:
-        parts = pending.made if isinstance(pending.made, tuple) else (pending.made,)
-        for value in parts:
-            if isinstance(value, Value) and value.op == "carry" and len(value.args) == 2:
-                _closed_forms(value, axis, carrier, mapping)
-    if mapping:
-        rewrite(carrier.loop, state.values[first_value:], mapping)
-        state.facts[first_fact:] = [fact.substitute(mapping) for fact in state.facts[first_fact:]]
-
-
-def _closed_forms(value: Value, axis: Expr, carrier: Carrier, mapping: dict[Atom, Expr]) -> None:
-    unknowns: list[Atom] = value.attrs.get("unknown", [])
-    init, following = value.args
-    if not unknowns:
-        return
-    pairs: list[tuple[Expr, Expr]] = []
-    if value.block is not None and following.block is not None and len(unknowns) == len(value.block.offsets):
-        pairs = list(zip(value.block.offsets, following.block.offsets, strict=True))
-    elif value.expr is not None and following.expr is not None and value.block is None:
-        pairs = [(value.expr, following.expr)]
-    for atom, (current, then) in zip(unknowns, pairs, strict=False):
-        bare = value.block is None and current == of_atom(atom)
-        start = init.expr if bare and init.expr is not None else ZERO
-        growth = then - current
-        if _loop_invariant(growth, carrier):
-            mapping[atom] = start + axis * growth
-            if value.block is None:
-                value.attrs["increment"] = growth
-        elif substitute(then, {atom: start}) == substitute(current, {atom: start}):
-            mapping[atom] = start  # it starts there, and from there it goes there
-        else:
-            kept = _unchanged_where(current, then, carrier)
-            if kept is not None:
-                condition, holds = kept
-                mapping[atom] = arith.select(condition, *((start, of_atom(atom)) if holds else (of_atom(atom), start)))
-
-
-def _unchanged_where(current: Expr, then: Expr, carrier: Carrier) -> tuple[Condition, bool] | None:
-    """A loop-invariant condition whose truth (or falsehood) leaves the variable as it was: `if VARLEN: n = load(...)`
-    carries n's first value whenever VARLEN is off."""
-    choices: dict[str, list[Atom]] = {}
-    for atom in then.deep_atoms:
-        if atom.kind is AtomKind.SELECT and isinstance(atom.args[0], Condition):
-            choices.setdefault(atom.args[0].key, []).append(atom)
-    for key in sorted(choices):
-        condition = choices[key][0].args[0]
-        if not isinstance(condition, Condition) or not _condition_invariant(condition, carrier):
-            continue
-        for holds in (False, True):
-            arms = {atom: atom.args[1 if holds else 2] for atom in choices[key]}
-            if substitute(then, {atom: arm for atom, arm in arms.items() if isinstance(arm, Expr)}) == current:
-                return condition, holds
-    return None
-
-
-def _condition_invariant(condition: Condition, carrier: Carrier) -> bool:
-    for name in condition.flags:
-        number = name.rpartition("#")[2].partition(".")[0]
-        if "#" in name and not (number.isdigit() and int(number) < carrier.first_ordinal):
-            return False
-    return _invariant_atoms(condition.deep_atoms, carrier)
-
-
-def _loop_invariant(expr: Expr, carrier: Carrier) -> bool:
-    return _invariant_atoms(expr.deep_atoms, carrier)
-
-
-def _invariant_atoms(atoms: frozenset[Atom], carrier: Carrier) -> bool:
-    first_loop = int(carrier.loop.axis.key[1:])
-    for atom in atoms:
-        if atom.kind is AtomKind.AXIS and atom.axis is not None and atom.axis.key.startswith("k"):
-            if int(atom.axis.key[1:]) >= first_loop:
-                return False
-        elif atom.kind is AtomKind.LOAD:
-            if isinstance(atom.note, int) and atom.note >= carrier.first_ordinal:
-                return False
-        elif atom.kind is AtomKind.CALL:
-            number = str(atom.note).rpartition("#")[2]
-            if number.isdigit() and int(number) >= carrier.first_ordinal:
-                return False
-        elif atom.kind is AtomKind.OPAQUE:
-            return False
-    return True
-
-
-def env_after(
-    state: State, carrier: Carrier, assigned: Assigned, entry: dict[str, Thing], node: LoopNode
-) -> dict[str, Thing]:
-    """The names once the loop is done.  What a name became is worked out only if it is read."""
-    env = dict(entry)
-    for name, thing in state.env.items():
-        if name in assigned.names or name not in env:
-            if isinstance(thing, Pending) and thing.carrier is carrier and thing.made is None:
-                env[name] = thing.init  # assigned on paths that leave only
-                continue
-            before = next((p for p in carrier.made if p.name == name), None)
-            start = before.made if before is not None and before.made is not None else entry.get(name)
-            if start is None:
-                start = thing
-            env[name] = Pending(start, name, carrier, after=thing)
-    return env
-
-
-def _after(state: State, pending: Pending, start: Thing, last: Thing) -> Thing:
-    """A name's value after the loop: `start` is its carried value (or what it was before), `last` its value at the end
-    of an iteration."""
-    if isinstance(last, Pending):
-        last = carried(state, last)
-    if isinstance(start, tuple) and isinstance(last, tuple) and len(start) == len(last):
-        return tuple(_after(state, pending, a, b) for a, b in zip(start, last, strict=True))
-    if not isinstance(start, Value) or not isinstance(last, Value):
-        return last
-    carrier = pending.carrier
-    if start is last:
-        return last
-    result: Thing = start if start.op == "carry" and start.attrs.get("loop") is carrier.loop else None  # type: ignore[assignment]
-    if result is None:
-        result = _left_over(state, carrier, start, last)
-    elif start.expr is not None or start.block is not None or start.cond is not None:
-        result = _final(state, carrier, start)
-    for condition, env in carrier.broken:
-        other = env.get(pending.name)
-        if isinstance(other, Pending):
-            other = carried(state, other)
-        if isinstance(other, Value) and other is not start and isinstance(result, Value):
-            result = _either(state, condition, other, result)
-    return result
-
-
-def _final(state: State, carrier: Carrier, start: Value) -> Value:
-    """A carried integer, pointer or truth value once the loop is done."""
-    made = state.value(
-        "carry", start.args, dtype=start.dtype, shape=start.shape, attrs={"loop": carrier.loop, "after": True},
-        polymorphic=start.polymorphic,
-    )  # fmt: skip
-    made.span, made.name = start.span, start.name
-    trips = carrier.loop.trip_count if not carrier.loop.breaks else None
-    at_end = (
-        {axis_atom: trips} if (axis_atom := axis_expr(carrier.loop.axis).single_atom) and trips is not None else None
-    )
-    if start.block is not None:
-        offsets = start.block.offsets
-        if at_end is not None and not any(_unresolved(o) for o in offsets):
-            made.block = moved(start.block, tuple(substitute(o, at_end) for o in offsets))
-        else:
-            made.block = moved(
-                start.block, tuple(o + data(f"after{d}", made.ordinal, ()) for d, o in enumerate(offsets))
-            )
-        made.pointer = made.block.pointer
-    elif start.expr is not None:
-        if at_end is not None and not _unresolved(start.expr):
-            made.expr = substitute(start.expr, at_end)
-        else:
-            made.expr = data("after", made.ordinal, start.shape)
-    elif start.cond is not None:
-        made.cond = flag(f"{start.name}#{made.ordinal}")
-    return made
-
-
-def _unresolved(expr: Expr) -> bool:
-    return any(atom.kind is AtomKind.OPAQUE and atom.note == "loop-carried" for atom in expr.deep_atoms)
-
-
-def _left_over(state: State, carrier: Carrier, before: Value, last: Value) -> Value:
-    """A name assigned in every iteration without being read first: its last value, or the one before the loop."""
-    trips = carrier.loop.trip_count
-    certain = before is last or (trips is not None and trips.constant is not None and trips.constant > 0)
-    args = (last,) if certain else (last, before)
-    made = state.value(
-        "join", args, dtype=last.dtype, shape=last.shape, attrs={"loop": carrier.loop, "after": True},
-        polymorphic=last.polymorphic,
-    )  # fmt: skip
-    made.span, made.name = last.span, last.name
-    if last.expr is not None:
-        invariant = _loop_invariant(last.expr, carrier)
-        made.expr = last.expr if certain and invariant else data("after", made.ordinal, last.shape)
-        atom = axis_expr(carrier.loop.axis).single_atom
-        if certain and not invariant and trips is not None and atom is not None and not last.expr.is_opaque:
-            made.expr = substitute(last.expr, {atom: trips - const(1)})
-    elif last.cond is not None:
-        made.cond = flag(f"{last.name}#{made.ordinal}")
-    made.block, made.pointer = last.block, last.pointer
-    return made
-
-
-def _either(state: State, condition: Condition, a: Value, b: Value) -> Value:
-    made = state.value(
-        "join", (a, b), dtype=a.dtype, shape=a.shape, attrs={"condition": condition, "after": True},
-        polymorphic=a.polymorphic,
-    )  # fmt: skip
-    made.span, made.name = a.span, a.name
-    if a.expr is not None and b.expr is not None:
-        made.expr = data("either", made.ordinal, a.shape)
-    made.block = a.block if isinstance(a.block, BlockPointer) else None
-    return made

@@ -9,7 +9,8 @@ from kernlint.ir.types import Span
 from kernlint.lift.host.definitions import Function
 from kernlint.lift.triton.heuristics import read_heuristic
 from kernlint.lift.triton.state import State
-from kernlint.lift.triton.static import Fixed, Settings, Unknown, known_items, static_value
+from kernlint.lift.triton.static import static_value
+from kernlint.lift.triton.static_values import Fixed, Settings, Unknown, known_items
 
 
 def read(kernel: Kernel, function: Function, state: State) -> None:

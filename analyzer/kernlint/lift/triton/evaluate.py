@@ -10,14 +10,16 @@ from kernlint.ir.expr import param as param_expr
 from kernlint.ir.kernel import Frame
 from kernlint.ir.types import BOOL
 from kernlint.ir.value import Value
-from kernlint.lift.triton import arithmetic, blocks, collective, elementwise, memory, program, shapes
+from kernlint.lift.triton import arithmetic, blocks, collective, conversions, elementwise, memory, program, shapes
+from kernlint.lift.triton.comparisons import comparison
+from kernlint.lift.triton.conversions import converted
 from kernlint.lift.triton.join import joined
 from kernlint.lift.triton.names import attribute, lookup
 from kernlint.lift.triton.registry import BUILTINS, exprs_of, integer
 from kernlint.lift.triton.state import MAX_DEPTH, Call, State
 from kernlint.lift.triton.things import ARGUMENTS, NONE, Bound, Callee, DType, Ref, Static, Thing
 
-REGISTERED = (blocks, collective, elementwise, memory, program)  # importing them fills the table
+REGISTERED = (blocks, collective, conversions, elementwise, memory, program)  # importing them fills the table
 
 
 def evaluate(state: State, node: ast.expr) -> Thing:
@@ -71,7 +73,7 @@ def _compare(state: State, node: ast.Compare) -> Thing:
     results: list[Thing] = []
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         right = evaluate(state, right_node)
-        results.append(arithmetic.comparison(state, op, left, right, node))
+        results.append(comparison(state, op, left, right, node))
         left = right
     if len(results) == 1:
         return results[0]
@@ -247,7 +249,7 @@ def apply(state: State, function: Thing, args: list[Thing], kwargs: dict[str, Th
     if isinstance(function, DType):
         # `tl.float32(x)` and `dtype(x)`
         x = state.as_value(args[0], node) if args else state.opaque("empty conversion", node)
-        return elementwise.converted(state, x, function, node)
+        return converted(state, x, function, node)
     if isinstance(function, Value) and arithmetic.is_static(function):
         # a function passed as a compile-time parameter
         return elementwise.pure_call(state, str(function.attrs.get("name", "?")), Call("", args, kwargs, node))

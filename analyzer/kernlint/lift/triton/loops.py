@@ -11,7 +11,10 @@ from kernlint.ir.expr import ONE, ZERO, Axis, AxisKind, Expr, axis_expr
 from kernlint.ir.kernel import Frame, Loop
 from kernlint.ir.value import Value
 from kernlint.lift.triton import carry
+from kernlint.lift.triton.after_loop import env_after
 from kernlint.lift.triton.arithmetic import truth, widest_index
+from kernlint.lift.triton.assigned import assigned_names, leaves_early
+from kernlint.lift.triton.closed_forms import resolve
 from kernlint.lift.triton.evaluate import evaluate
 from kernlint.lift.triton.state import State
 from kernlint.lift.triton.things import Carrier, Ref, Thing
@@ -32,7 +35,7 @@ def run_for(state: State, node: ast.For) -> bool:
         _counted(state, node, bounds, unrolled=last == "static_range")
         return RUN_BLOCK[0](state, node.orelse)
     items = evaluate(state, header)
-    if isinstance(items, tuple) and len(items) <= MAX_UNROLLED and not carry.leaves_early(state, node):
+    if isinstance(items, tuple) and len(items) <= MAX_UNROLLED and not leaves_early(state, node):
         for item in items:
             BIND[0](state, node.target, item)
             if not RUN_BLOCK[0](state, node.body):
@@ -105,7 +108,7 @@ def _run_body(
     region, path, guard, entry = state.region, state.path, state.guard, state.env
     carrier = Carrier(loop, region_length=len(region.items), first_ordinal=state.next_ordinal())
     first_value, first_fact = len(state.values), len(state.facts)
-    assigned = carry.assigned_names(state, node)
+    assigned = assigned_names(state, node)
     state.env = carry.pending_env(state, node, carrier, assigned)
     state.region = loop.body
     state.carriers.append(carrier)
@@ -124,8 +127,8 @@ def _run_body(
     carry.close(state, carrier, assigned, node, falls)
     state.region = region
     state.restore(path, guard)
-    carry.resolve(state, carrier, first_value, first_fact)
-    state.env = carry.env_after(state, carrier, assigned, entry, node)
+    resolve(state, carrier, first_value, first_fact)
+    state.env = env_after(state, carrier, assigned, entry)
 
 
 def _while_trips(loop: Loop) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 40_000  # expressions evaluated per kernel, inlining included
 MAX_DEPTH = 120  # nested expressions, statements and inlined calls together
-MAX_INLINE = 10
+MAX_INLINE = 8  # calls within calls
+MAX_CALLS = 800  # inlined calls per kernel
 
 Node = ast.stmt | ast.expr | ast.arg | ast.keyword
 
@@ -65,6 +66,7 @@ class State:
         "buffers",
         "call_function",
         "called",
+        "calls",
         "carriers",
         "depth",
         "descriptors",
@@ -117,6 +119,7 @@ class State:
         self.integer_params: set[str] = set()
         self.ordinal = 0
         self.loop_count = 0
+        self.calls = 0
         self.epoch = 0
         self.steps = 0
         self.depth = 0

@@ -7,53 +7,26 @@ functions of the same project that build and return one.
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kernlint.ir.types import Span
-from kernlint.lift.host.definitions import Assigned, Function, folded
+from kernlint.lift.host.definitions import Assigned, Function
 from kernlint.lift.host.scope import PythonScope
+from kernlint.lift.triton.static_values import (
+    MAX_ITEMS,
+    Fixed,
+    Items,
+    Mapping,
+    Settings,
+    Thing,
+    Unknown,
+    binary,
+    compared,
+    product,
+    subscript,
+)
 
-MAX_ITEMS = 4096
 MAX_DEPTH = 40
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fixed:
-    value: object  # int, float, str, bool or None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Unknown:
-    node: ast.expr | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Settings:
-    """A `triton.Config(...)`."""
-
-    values: dict[str, int | float | str | bool | None]
-    num_warps: int | None
-    num_stages: int | None
-    pre_hook: bool
-    span: Span | None
-
-
-@dataclass(slots=True, eq=False)
-class Items:
-    """A list or tuple; `whole` is False when something was left out."""
-
-    items: list[Thing]
-    whole: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Mapping:
-    entries: dict[str, Thing]
-
-
-Thing = Fixed | Unknown | Settings | Items | Mapping
 
 
 @dataclass(slots=True)
@@ -75,13 +48,6 @@ def static_value(scope: PythonScope, node: ast.expr, *, want_node: bool = False)
         return _read(_Reader(scope), node)
     except RecursionError:
         return Unknown()
-
-
-def known_items(thing: Thing, *, partial: bool = False) -> list[Thing] | None:
-    """The items of a list; None when it is not one or (unless `partial`) not wholly known."""
-    if isinstance(thing, Items) and (thing.whole or partial):
-        return thing.items
-    return None
 
 
 def _read(reader: _Reader, node: ast.expr) -> Thing:
@@ -118,7 +84,7 @@ def _read_node(reader: _Reader, node: ast.expr) -> Thing:
                 return Unknown()
         return Mapping(entries)
     if isinstance(node, ast.BinOp):
-        return _binary(node.op, _read(reader, node.left), _read(reader, node.right))
+        return binary(node.op, _read(reader, node.left), _read(reader, node.right))
     if isinstance(node, ast.UnaryOp):
         operand = _read(reader, node.operand)
         if isinstance(operand, Fixed) and isinstance(operand.value, (int, float)):
@@ -137,7 +103,7 @@ def _read_node(reader: _Reader, node: ast.expr) -> Thing:
             return _read(reader, node.body if test.value else node.orelse)
         return Unknown()
     if isinstance(node, ast.Subscript):
-        return _subscript(_read(reader, node.value), _read(reader, node.slice))
+        return subscript(_read(reader, node.value), _read(reader, node.slice))
     if isinstance(node, ast.Call):
         return _call(reader, node)
     return Unknown()
@@ -204,54 +170,17 @@ def _bind(reader: _Reader, target: ast.expr, item: Thing) -> None:
             _bind(reader, inner, parts[index] if index < len(parts) else Unknown())
 
 
-def _binary(op: ast.operator, left: Thing, right: Thing) -> Thing:
-    if isinstance(left, Items) and isinstance(right, Items) and isinstance(op, ast.Add):
-        return Items(left.items + right.items, left.whole and right.whole)
-    if isinstance(op, ast.Add) and (isinstance(left, Items) or isinstance(right, Items)):
-        known = left if isinstance(left, Items) else right
-        return Items(list(known.items), False) if isinstance(known, Items) else Unknown()
-    if isinstance(left, Fixed) and isinstance(right, Fixed):
-        value = folded(op, left.value, right.value)
-        return Fixed(value) if value is not None else Unknown()
-    return Unknown()
-
-
 def _compare(reader: _Reader, node: ast.Compare) -> Thing:
     left = _read(reader, node.left)
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = _read(reader, comparator)
-        answer = _compared(op, left, right)
+        answer = compared(op, left, right)
         if answer is None:
             return Unknown()
         if not answer:
             return Fixed(False)
         left = right
     return Fixed(True)
-
-
-def _compared(op: ast.cmpop, left: Thing, right: Thing) -> bool | None:
-    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(left, Fixed) and isinstance(right, Items):
-        if not right.whole or not all(isinstance(item, Fixed) for item in right.items):
-            return None
-        inside = any(isinstance(item, Fixed) and item.value == left.value for item in right.items)
-        return inside is isinstance(op, ast.In)
-    if not isinstance(left, Fixed) or not isinstance(right, Fixed):
-        return None
-    a, b = left.value, right.value
-    if isinstance(op, (ast.Eq, ast.Is)):
-        return a == b
-    if isinstance(op, (ast.NotEq, ast.IsNot)):
-        return a != b
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        if isinstance(op, ast.Lt):
-            return a < b
-        if isinstance(op, ast.LtE):
-            return a <= b
-        if isinstance(op, ast.Gt):
-            return a > b
-        if isinstance(op, ast.GtE):
-            return a >= b
-    return None
 
 
 def _logic(reader: _Reader, node: ast.BoolOp) -> Thing:
@@ -264,15 +193,6 @@ def _logic(reader: _Reader, node: ast.BoolOp) -> Thing:
         elif bool(value.value) is not conjunction:
             return value
     return Unknown() if unknown else Fixed(conjunction)
-
-
-def _subscript(base: Thing, index: Thing) -> Thing:
-    if isinstance(base, Items) and isinstance(index, Fixed) and isinstance(index.value, int):
-        if base.whole and -len(base.items) <= index.value < len(base.items):
-            return base.items[index.value]
-    elif isinstance(base, Mapping) and isinstance(index, Fixed):
-        return base.entries.get(str(index.value), Unknown())
-    return Unknown()
 
 
 # ---- calls ---------------------------------------------------------------------------------------------------------
@@ -289,7 +209,7 @@ def _call(reader: _Reader, node: ast.Call) -> Thing:
         steps = range(*numbers) if len(numbers) < 3 or numbers[2] else range(0)
         return Items([Fixed(n) for n in steps[:MAX_ITEMS]])
     if last == "product":
-        return _product(args)
+        return product(args)
     if last in ("list", "tuple", "sorted", "set") and len(args) == 1 and isinstance(args[0], Items):
         return args[0]
     if (
@@ -307,21 +227,6 @@ def _call(reader: _Reader, node: ast.Call) -> Thing:
     if resolved is not None and isinstance(resolved.definition, Function):
         return _function(reader, resolved.scope, resolved.definition, args, node)
     return Unknown()
-
-
-def _product(args: list[Thing]) -> Thing:
-    pools: list[list[Thing]] = []
-    whole = True
-    total = 1
-    for arg in args:
-        if not isinstance(arg, Items):
-            return Unknown()
-        whole = whole and arg.whole
-        pools.append(arg.items)
-        total *= max(1, len(arg.items))
-    if total > MAX_ITEMS:
-        return Unknown()
-    return Items([Items(list(combination)) for combination in itertools.product(*pools)], whole)
 
 
 def _config(reader: _Reader, node: ast.Call) -> Thing:
@@ -377,7 +282,7 @@ def _run(reader: _Reader, body: list[ast.stmt]) -> Thing | None:
             _bind(reader, node.target, _read(reader, node.value))
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             current = reader.env.get(node.target.id, Unknown())
-            reader.env[node.target.id] = _binary(node.op, current, _read(reader, node.value))
+            reader.env[node.target.id] = binary(node.op, current, _read(reader, node.value))
         elif isinstance(node, ast.Expr):
             _effect(reader, node.value)
         elif isinstance(node, ast.If):
