@@ -87,12 +87,22 @@ def _changing_arguments(kernel: Kernel) -> Iterator[InPlaceArgument]:
     for name in sorted(by_name):
         own = by_name[name]
         for write in own:
-            if write.kind is AccessKind.ATOMIC and write.op not in _REPEATABLE_ATOMICS and write.op:
+            adds = write.kind is AccessKind.ATOMIC and bool(write.op) and write.op not in _REPEATABLE_ATOMICS
+            if adds and not any(_resets(store, write) for store in own):
                 yield InPlaceArgument(name, Reuse.ACCUMULATED, write, None, _reached(kernel, write))
         yield from _overwrites(kernel, name, own, own, "")
     for name, twin in _same_tensor(kernel):
         if name in by_name and twin in by_name:
             yield from _overwrites(kernel, name, by_name[name], by_name[twin], twin)
+
+
+def _resets(store: Access, atomic: Access) -> bool:
+    """Whether the kernel itself puts a starting value where it adds later."""
+    if store.kind is not AccessKind.STORE or store.ordinal > atomic.ordinal or store.value is None:
+        return False
+    return not any(
+        item.access is not None and item.access.buffer is store.buffer for item in ancestors(store.value, 200)
+    )
 
 
 def _overwrites(
@@ -169,8 +179,10 @@ def _is_repeatable(value: Value, load: Access) -> bool:
         value = value.args[0]
     if value.access is load and value.op == "load":
         return True
-    if value.op in ("max", "min", "relu", "abs"):
+    if value.op in ("max", "min", "relu", "abs", "floor", "ceil", "and", "or"):
         return all(_is_repeatable(arg, load) or not _uses(arg, load) for arg in value.args)
+    if value.op == "cmp" and value.attrs.get("op") == "!=" and len(value.args) == 2:
+        return _is_repeatable(value.args[0], load)  # truth of a truth
     if value.op in ("where", "join"):
         arms = value.args[-2:]
         chooser = value.args[:-2]

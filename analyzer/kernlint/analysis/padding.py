@@ -16,12 +16,13 @@ from kernlint.analysis.accumulation import accumulation
 from kernlint.analysis.launches import views
 from kernlint.analysis.padding_interpret import PaddingResult, interpret
 from kernlint.analysis.padding_judge import Fault, PaddingFault, confidence_of, judge
+from kernlint.analysis.padding_shift import Shifts
 from kernlint.analysis.padding_state import Entry, Lane, LaneState, excludes, is_upper_bound, loop_axes
 from kernlint.analysis.padding_threads import exchange_faults, initial_fault, thread_exchanges
 from kernlint.analysis.padding_transfer import contraction, reduced_dims
 from kernlint.analysis.prove import provable
 from kernlint.finding import Confidence
-from kernlint.ir.condition import TRUE, Condition
+from kernlint.ir.condition import TRUE, Condition, Connective
 from kernlint.ir.expr import AtomKind, AxisKind, Expr
 from kernlint.ir.kernel import Framework, Kernel, Loop
 from kernlint.ir.types import Span
@@ -49,7 +50,10 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
     always = _AlwaysTrue(kernel)
     faults = [fault for fault in faults if fault.condition is TRUE or not always.holds(fault.condition)]
     loops = {loop.axis.key: loop for loop in kernel.loops}
-    faults = [_tempered(fault, loops) for fault in faults]
+    # A softmax padded with 0: the shift is harmless, but the exponentials of the padding are summed.
+    counted = {id(fault.origin) for fault in faults if fault.kind is Fault.MOVED and fault.operation == "sum"}
+    shifts = Shifts(kernel)
+    faults = [_tempered(fault, kernel, loops, shifts, counted) for fault in faults]
     return sorted(faults, key=lambda fault: (fault.sink.ordinal, fault.condition.key, fault.kind.value))
 
 
@@ -71,15 +75,35 @@ def _sinks(kernel: Kernel) -> list[Value]:
     return found
 
 
-def _tempered(fault: PaddingFault, loops: dict[str, Loop]) -> PaddingFault:
-    """A loop that ends at the program's own position (the keys before a query block) is bounded by something other than
-    the mask, which may then never fail."""
+def _tempered(
+    fault: PaddingFault, kernel: Kernel, loops: dict[str, Loop], shifts: Shifts, counted: set[int]
+) -> PaddingFault:
+    """Less sure of what the surroundings may make harmless.
+
+    A loop that ends at the program's own position (the keys before a query block) is bounded by something other than
+    the mask, which may then never fail.  A maximum that only shifts exponents need not be the maximum.  A tensor made
+    by the wrapper itself may hold partial results of known sign.
+    """
+    extremum_of_zero = fault.kind is Fault.WRONG_IDENTITY and fault.state.value == 0 and fault.operation != "sum"
+    shift = shifts.only_shifts(fault.sink) and id(fault.origin) not in counted
+    if extremum_of_zero and (shift or _is_intermediate(fault.origin, kernel)):
+        most = Confidence.MEDIUM if fault.condition.op is not Connective.TRUE else Confidence.LOW
+        fault = replace(fault, confidence=min(fault.confidence, most))
     for key in loop_axes(fault.condition):
         stop = loops[key].stop if key in loops else None
         if stop is not None and _depends_on_position(stop):
             most = Confidence.MEDIUM if fault.kind is Fault.UNDEFINED else Confidence.LOW
             return replace(fault, confidence=min(fault.confidence, most))
     return fault
+
+
+def _is_intermediate(load: Value | None, kernel: Kernel) -> bool:
+    access = load.access if load is not None else None
+    if access is None or access.buffer is None:
+        return False
+    tensors = [launch.arguments[access.buffer.name].tensor for launch in kernel.launches
+               if access.buffer.name in launch.arguments]  # fmt: skip
+    return bool(tensors) and all(tensor is not None and tensor.init != "given" for tensor in tensors)
 
 
 def _depends_on_position(expr: Expr | Condition) -> bool:

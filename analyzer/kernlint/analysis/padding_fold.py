@@ -181,7 +181,7 @@ def _known_right(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState
     if op == "cmp":
         mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
         return _compare_infinite(mirrored.get(str(value.attrs.get("op", "")), ""), b, value)
-    if op == "sub" and b.is_infinite and b.value is not None:
+    if op == "sub" and b.is_far_out and b.value is not None:
         return b.with_value(-b.value, value)
     if op == "div":
         if b.is_infinite:
@@ -193,9 +193,9 @@ def _known_right(op: str, a: LaneState, b: LaneState, value: Value) -> LaneState
 
 
 def _mixed(op: str, known: LaneState, other: LaneState, value: Value) -> LaneState:
+    if known.is_far_out and op in ("add", "sub"):
+        return known
     if known.is_infinite:
-        if op in ("add", "sub"):
-            return known
         if op in ("mul", "div"):
             # A scale is positive; a scale that is not would be flagged by its own effect.
             return known if other.kind is Lane.UNIFORM else UNKNOWN

@@ -7,8 +7,6 @@ import math
 from kernlint.ir.types import TypeClass
 from kernlint.ir.value import Value
 
-# Anything at least this far out is meant as infinity: half precision ends at 65504, kernels write 1e4 .. finfo.max.
-PRACTICAL_INFINITY = 1e4
 # A fill this small changes no sum that anyone looks at.
 NEGLIGIBLE = 1e-6
 

@@ -63,10 +63,12 @@ def judge(
     confidence = confidence_of(entry, dims, state, kind)
     if state.kind is Lane.MOVED and operation not in ("sum", "prod"):
         confidence = min(confidence, Confidence.MEDIUM)
-    extremum_of_zero = state.value == 0 and operation not in ("sum", "prod", "and")
-    if extremum_of_zero and not (_is_float(operand, state) and not magnitude_by_name(operand, state.origin)):
+    if state.value == 0 and operation not in ("sum", "prod", "and"):
         # Counts, lengths and partial maxima of magnitudes are never negative, but nothing says so.
-        confidence = min(confidence, Confidence.MEDIUM)
+        if operand.dtype is not None and operand.dtype.is_integer and not operand.polymorphic:
+            confidence = Confidence.LOW
+        elif not _is_float(operand, state) or magnitude_by_name(operand, state.origin):
+            confidence = min(confidence, Confidence.MEDIUM)
     return PaddingFault(kind, sink, operation, operand, entry.condition, state, confidence)
 
 

@@ -16,6 +16,8 @@ from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axes_of, of_a
 from kernlint.ir.value import Value
 
 MAX_ENTRIES = 16
+# Anything at least this far out is meant as infinity: half precision ends at 65504, kernels write 1e4 .. finfo.max.
+PRACTICAL_INFINITY = 1e4
 
 
 class Lane(enum.Enum):
@@ -51,6 +53,11 @@ class LaneState:
     @property
     def is_infinite(self) -> bool:
         return self.kind is Lane.CONST and self.value is not None and math.isinf(self.value)
+
+    @property
+    def is_far_out(self) -> bool:
+        """Infinite, or a number that stands in for infinity (1e9): an offset does not bring it back."""
+        return self.kind is Lane.CONST and self.value is not None and abs(self.value) >= PRACTICAL_INFINITY
 
     def with_value(self, value: float, mover: Value) -> LaneState:
         """A known number after an operation; the mover is recorded only when the number changed."""

@@ -18,7 +18,7 @@ from kernlint.analysis.padding_state import (
     constant,
     excludes,
     holds_outside,
-    is_bound,
+    is_upper_bound,
     lane_dims,
     loop_axes,
     padding,
@@ -264,7 +264,7 @@ def _new_entries(
     """`where(cols < n, x, c)` establishes padding by itself: those lanes hold c."""
     have = {entry.condition.key for entry in known}
     for part in parts:
-        if part.key in have or part.op is FALSE.op or not is_bound(part):
+        if part.key in have or part.op is FALSE.op or not is_upper_bound(part):
             continue
         dims = lane_dims(part)
         state = state_at(y, other, Entry(part, dims, DATA))

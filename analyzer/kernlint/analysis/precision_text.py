@@ -29,17 +29,17 @@ def cost(found: LowPrecisionSum) -> str:
             "Convert to float32 first."
         )
     u = UNIT_ROUNDOFF[found.dtype.name]
-    sequential = found.kind in (Sum.LOOP, Sum.ATOMIC)
+    sequential = found.kind in (Sum.LOOP, Sum.ATOMIC, Sum.DOT)
     terms = found.terms
     if found.length is None:
         count = f"{_EXAMPLE_TERMS} terms"
     elif terms is None:
-        count = f"`{found.length}` terms, {_EXAMPLE_TERMS} say"
+        count = f"{_EXAMPLE_TERMS} terms (their number is `{found.length}`)"
     else:
         count = f"{terms} terms"
     error = relative_error(found.dtype, terms or _EXAMPLE_TERMS, sequential)
     law = f"0.30*sqrt({'K' if sequential else 'log2 K'})*u, u = {u:.2g}"
-    text = f"With {count} the expected relative error is about {error:.1%} ({law})"
+    text = f"With {count} the expected relative error is about {error:.1e} ({law})"
     if sequential:
         return f"{text}; a sum of same-sign terms stops growing after about {stagnation(found.dtype)} of them."
-    return f"{text}; rounding a float32 sum once would cost {0.42 * u:.1%}."
+    return f"{text}; rounding a float32 sum once would cost {0.42 * u:.1e}."

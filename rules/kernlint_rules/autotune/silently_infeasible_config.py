@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from kernlint.analysis.autotune_configs import Infeasible, infeasible_configs
 from kernlint.finding import Confidence, Finding, Severity
 from kernlint.ir.kernel import Autotune, Framework, Kernel
+from kernlint.ir.types import Span
 from kernlint.rule import Context, Example, Rule
+from kernlint.target.vendors import is_for_other_hardware
 
 _HEAD = "import triton\nimport triton.language as tl\n\n"
 _SCALE = """\
@@ -47,6 +49,7 @@ class SilentlyInfeasibleConfig(Rule):
     silent_when = (
         "the estimate stays within the target's limit",
         "a value is not known",
+        "the file stands in another vendor's folder",
     )
     references = (
         "https://github.com/triton-lang/triton/issues/2596",
@@ -135,24 +138,31 @@ def scale(x_ptr, y_ptr, n, s, REPEAT: tl.constexpr):
 
     def check_kernel(self, kernel: Kernel, context: Context) -> Iterator[Finding]:
         tuning = kernel.autotune
-        if tuning is None or not tuning.configs:
+        if tuning is None or not tuning.configs or is_for_other_hardware(tuning.span.path):
             return
         bad = infeasible_configs(kernel, context.targets)
         sure = [item for item in bad if item.confidence is Confidence.HIGH]
         if sure and tuning.complete and len(sure) == len(tuning.configs):
             yield self._all(kernel, tuning, sure)
             return
+        places: dict[Span, list[Infeasible]] = {}
         for item in bad:
-            yield self._one(kernel, tuning, item)
+            places.setdefault(item.config.span, []).append(item)
+        for items in places.values():
+            yield self._some(kernel, tuning, items)
 
-    def _one(self, kernel: Kernel, tuning: Autotune, item: Infeasible) -> Finding:
+    def _some(self, kernel: Kernel, tuning: Autotune, items: list[Infeasible]) -> Finding:
+        """One finding for the configurations written at one place (a comprehension makes many)."""
+        surest = max(items, key=lambda item: item.confidence)
+        others = f" Likewise {len(items) - 1} more written here." if len(items) > 1 else ""
         return self.finding(
-            item.config.span,
-            f"This configuration of `{kernel.name}` cannot run, and the tuner will not say so. In it {item.reason}.",
+            surest.config.span,
+            f"This configuration of `{kernel.name}` cannot run, and the tuner will not say so. "
+            f"In it {surest.reason}.{others}",
             related=[(tuning.span, "tried by this autotuner")],
-            confidence=item.confidence,
+            confidence=surest.confidence,
             kernel=kernel.name,
-            evidence={"reason": item.reason},
+            evidence={"reason": surest.reason, "configurations": len(items)},
         )
 
     def _all(self, kernel: Kernel, tuning: Autotune, bad: list[Infeasible]) -> Finding:

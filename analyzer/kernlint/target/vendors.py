@@ -1,0 +1,24 @@
+"""Files written for accelerators other than NVIDIA and AMD GPUs, recognised by the folder they stand in.
+
+Their Triton forks allow what upstream Triton rejects (tiles that are no power of two, other memory sizes), so rules
+about what upstream can compile or launch do not apply.  The names are those of FlagGems' backends (flag_gems/runtime/
+backend) and of the forks listed under github.com/triton-lang.
+"""
+
+from __future__ import annotations
+
+_VENDORS = frozenset(
+    {
+        "aipu", "arm", "ascend", "cambricon", "enflame", "gcu", "gcu300", "gcu400", "iluvatar", "kunlunxin", "mlu",
+        "metax", "mthreads", "musa", "npu", "spacemit", "sunrise", "thead", "tsingmicro", "xpu",
+    }
+)  # fmt: skip
+
+
+def is_for_other_hardware(path: str) -> bool:
+    """Whether a folder of the path (or the file's own name) says which other vendor it is for."""
+    for part in path.lower().replace("\\", "/").split("/"):
+        name = part.removesuffix(".py").strip("_").removeprefix("triton_")
+        if name in _VENDORS:
+            return True
+    return False
