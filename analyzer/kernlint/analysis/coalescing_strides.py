@@ -21,6 +21,20 @@ def is_gather(access: Access) -> bool:
     return any(atom.kind in (AtomKind.LOAD, AtomKind.OPAQUE) for atom in access.index.deep_atoms)
 
 
+def has_stride_of_unknown_size(index: Expr, kernel: Kernel) -> bool:
+    """Whether something per-thread is multiplied by a parameter that may be 1."""
+    for mono, _ in index.terms:
+        per_thread = [atom for atom in mono if _is_per_thread(atom)]
+        if per_thread and any(a.kind is AtomKind.PARAM and not _is_size(a, kernel) for a in mono):
+            return True
+    return False
+
+
+def _is_per_thread(atom: Atom) -> bool:
+    inner = {atom}.union(*(arg.deep_atoms for arg in atom.args))
+    return any(a.axis is not None and a.axis.thread for a in inner)
+
+
 def is_large(stride: Expr, kernel: Kernel) -> bool:
     """Whether a stride is a constant, or a product with sizes in it: lengths that bound loops or guards."""
     for atom in stride.deep_atoms:

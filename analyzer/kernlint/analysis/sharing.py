@@ -321,9 +321,10 @@ def _literal(value: Value) -> object:
 
 
 def _holds_for_other_blocks(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool) -> bool:
-    """Whether a race found under an assumed block shape is also there with half and twice the threads."""
+    """Whether a race found under an assumed block shape is also there with half and twice the threads, and with all
+    threads along x."""
     block = scenario.block
-    shapes = [Block(block.x // 2, block.y, block.z), Block(block.x * 2, block.y, block.z)]
+    shapes = [Block(block.x // 2, block.y, block.z), Block(block.x * 2, block.y, block.z), Block(block.threads)]
     return all(
         _race_in(pair, scenario.changed(block=shape), locked, warp_matters) is not None
         for shape in shapes

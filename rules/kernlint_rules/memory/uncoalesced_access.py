@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.coalescing import Request, worst_request
 from kernlint.analysis.coalescing_chunks import is_compile_time_chunk, takes_neighbours
-from kernlint.analysis.coalescing_strides import is_gather, is_large, lane_stride
+from kernlint.analysis.coalescing_strides import has_stride_of_unknown_size, is_gather, is_large, lane_stride
 from kernlint.analysis.coalescing_tiles import fastest_stride, has_companion
 from kernlint.analysis.lanes_access import element_bytes
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
@@ -88,7 +88,9 @@ class UncoalescedAccess(Rule):
             found.append((request, scenario))
         request, scenario = min(found, key=lambda pair: pair[0].ratio)
         stride = lane_stride(access)
-        if request.ratio < 2 or request.sectors - request.minimum < 4 or (stride and not is_large(stride, kernel)):
+        if request.ratio < 2 or request.sectors - request.minimum < 4:
+            return None
+        if has_stride_of_unknown_size(access.index, kernel) or (stride is not None and not is_large(stride, kernel)):
             return None
         name = access.buffer.name if access.buffer is not None else "?"
         _, size_known = element_bytes(access, scenario)
@@ -103,8 +105,9 @@ class UncoalescedAccess(Rule):
         chunk = request.stride is not None and abs(request.stride) <= _VECTOR_BYTES
         shaped = scenario.block_known or not any(a.key in ("a:t1", "a:t2") for a in access.index.deep_atoms)
         small = chunk or takes_neighbours(access, kernel)
-        clear = sure and shaped and not small and request.ratio >= _CLEAR_RATIO and request.stride is not None
-        weak = is_compile_time_chunk(stride, kernel) or (request.stride is None and request.ratio < _CLEAR_RATIO)
+        clear = sure and shaped and not small and request.ratio >= _CLEAR_RATIO and stride is not None
+        uneven = request.stride is None or stride is None
+        weak = is_compile_time_chunk(stride, kernel) or (uneven and request.ratio < _CLEAR_RATIO)
         evidence = {"sectors": request.sectors, "minimum": request.minimum, "stride_bytes": request.stride}
         confidence = Confidence.LOW if weak else Confidence.HIGH if clear else Confidence.MEDIUM
         return self.finding(access.span, message, confidence=confidence, kernel=kernel.name, evidence=evidence)
