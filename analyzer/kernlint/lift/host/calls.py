@@ -56,6 +56,8 @@ def call(frame: Frame, node: ast.Call) -> HostVal:
             return frame.unknown(node)
         entered = enter(frame, node, evaluate(frame, node.func), args, keywords)
         return entered if entered is not None else _unknown_call(frame, node, args)
+    if isinstance(node.func, ast.Subscript):
+        return _indexed_call(frame, node, node.func)
     local = frame.state.variables.get(node.func.id) if isinstance(node.func, ast.Name) else None
     args, keywords = arguments(frame, node)
     if not isinstance(local, (Callable, Bound)):
@@ -67,6 +69,20 @@ def call(frame: Frame, node: ast.Call) -> HostVal:
         return entered
     number = _by_name(dotted, args)
     return number if number is not None else _unknown_call(frame, node, args)
+
+
+def _indexed_call(frame: Frame, node: ast.Call, func: ast.Subscript) -> HostVal:
+    """`kernel[grid](...)`, described already where the statement was recorded, or a call of a table's entry."""
+    from kernlint.lift.host.expressions import evaluate
+
+    base = evaluate(frame, func.value)
+    values = [frame.state.variables.get(arg.id) for arg in node.args if isinstance(arg, ast.Name)]
+    values += [frame.state.variables.get(key.value.id) for key in node.keywords if isinstance(key.value, ast.Name)]
+    if isinstance(base, (KernelRef, Given)):
+        return _unknown_call(frame, node, [value for value in values if value is not None])
+    args, keywords = arguments(frame, node)
+    entered = enter(frame, node, evaluate(frame, func), args, keywords)
+    return entered if entered is not None else _unknown_call(frame, node, args)
 
 
 def _is_module_function(frame: Frame, func: ast.Attribute) -> bool:

@@ -144,10 +144,12 @@ def _stable(frame: Frame, text: str, *nodes: ast.expr) -> str:
     return f"{frame.prefix}{text}{place}"
 
 
-def assume(frame: Frame, node: ast.expr, truth: bool, depth: int = 0) -> None:
-    """From here on `node` is true (or false): learn about tensors and sizes, and keep it as a fact."""
+def assume(frame: Frame, node: ast.expr, truth: bool, depth: int = 0, condition: Condition | None = None) -> None:
+    """From here on `node` is true (or false): learn about tensors and sizes, and keep it as a fact.
+
+    `condition` is what `condition_of` said of the node, if it was asked already."""
     if depth == 0:
-        condition = condition_of(frame, node)
+        condition = condition_of(frame, node) if condition is None else condition
         frame.state.learn(condition if truth else negate(condition))
     if depth > MAX_DEPTH:
         return

@@ -224,10 +224,10 @@ def conditional(frame: Frame, node: ast.IfExp) -> HostVal:
     condition = conditions.condition_of(frame, node.test)
     before = frame.state
     frame.state = before.copy()
-    conditions.assume(frame, node.test, True)
+    conditions.assume(frame, node.test, True, condition=condition)
     then = evaluate(frame, node.body)
     frame.state = before.copy()
-    conditions.assume(frame, node.test, False)
+    conditions.assume(frame, node.test, False, condition=condition)
     other = evaluate(frame, node.orelse)
     frame.state = before
     if condition.op is Connective.TRUE:

@@ -27,6 +27,7 @@ class Shape:
     name: str
     explicit: tuple[Expr, ...] | None = None
     size: Expr | None = None
+    atoms: dict[str, Expr] = field(default_factory=dict)  # its size atoms made so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,17 @@ class SizeNote:
     layout: str = ""
 
 
-def _atom(note: SizeNote, suffix: str) -> Expr:
-    return of_atom(Atom(AtomKind.HOST, f"h:{note.shape.key}{suffix}", f"{note.shape.name}{suffix}", note=note))
+def _atom(shape: Shape, what: str, index: int, suffix: str) -> Expr:
+    known = shape.atoms.get(suffix)
+    if known is None:
+        note = SizeNote(what, shape, index)
+        known = of_atom(Atom(AtomKind.HOST, f"h:{shape.key}{suffix}", f"{shape.name}{suffix}", note=note))
+        shape.atoms[suffix] = known
+    return known
 
 
 def _dim_atom(shape: Shape, index: int) -> Expr:
-    return _atom(SizeNote("dim", shape, index), f".shape[{index}]")
+    return _atom(shape, "dim", index, f".shape[{index}]")
 
 
 def _stride_atom(shape: Shape, index: int, layout: str) -> Expr:
@@ -55,7 +61,7 @@ def _stride_atom(shape: Shape, index: int, layout: str) -> Expr:
 
 
 def _rest_atom(shape: Shape, index: int) -> Expr:
-    return _atom(SizeNote("rest", shape, index), f".numel()//{shape.name}.shape[{index}]")
+    return _atom(shape, "rest", index, f".numel()//{shape.name}.shape[{index}]")
 
 
 def product(factors: tuple[Expr, ...]) -> Expr:
@@ -152,7 +158,7 @@ class Knowledge:
             return product(dims)
         if shape.size is not None:
             return self.canonical(shape.size)
-        solved = self._solved(_atom(SizeNote("numel", shape), ".numel()"))
+        solved = self._solved(_atom(shape, "numel", 0, ".numel()"))
         note = solved.single_atom.note if solved.single_atom is not None else None
         if isinstance(note, SizeNote) and note.what == "numel" and shape.key in self.splits:
             index = self.splits[shape.key]
@@ -204,6 +210,8 @@ class Knowledge:
 
     def canonical(self, expr: Expr) -> Expr:
         """The same value in terms of the fewest atoms this state needs."""
+        if expr.constant is not None:
+            return expr
         mapping = self._mapping(expr)
         expr = substitute(expr, mapping) if mapping else expr
         return self._solved(expr)

@@ -218,7 +218,7 @@ def _branch(frame: Frame, node: ast.If, nesting: int) -> None:
         entry = frame.state
         if condition.op is not Connective.FALSE:
             frame.state = entry.copy()
-            assume(frame, current.test, True)
+            assume(frame, current.test, True, condition=condition)
             frame.path = (*path, condition)
             run_body(frame, current.body, nesting + 1)
             arms.append((condition, frame.state))
@@ -226,7 +226,7 @@ def _branch(frame: Frame, node: ast.If, nesting: int) -> None:
         if condition.op is Connective.TRUE:
             frame.state.live = False
             break
-        assume(frame, current.test, False)
+        assume(frame, current.test, False, condition=condition)
         path = (*path, negate(condition))
         frame.path = path
         rest = current.orelse
