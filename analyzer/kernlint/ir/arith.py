@@ -149,9 +149,9 @@ def select(condition: Condition, a: Expr, b: Expr) -> Expr:
 
 
 def assuming(expr: Expr, condition: Condition, holds: bool) -> Expr:
-    """The expression where the condition is known: selects on it (at the top level) become the arm taken."""
+    """The expression where the condition is known: selects on it become the arm taken."""
     mapping: dict[Atom, Expr] = {}
-    for atom in expr.atoms():
+    for atom in expr.deep_atoms:
         if atom.kind is AtomKind.SELECT and atom.args[0] == condition:
             arm = atom.args[1 if holds else 2]
             if isinstance(arm, Expr):

@@ -278,3 +278,32 @@ def test_barriers_split_epochs() -> None:
     kernel = body("p", "tl.store(p, 1)\ntl.debug_barrier()\nv = tl.load(p)")
     assert [access.epoch for access in kernel.accesses] == [0, 1]
     assert len(kernel.barriers) == 1
+
+
+def test_a_pointer_moved_by_an_inner_loop_has_a_closed_form_in_the_outer_one() -> None:
+    kernel = body(
+        "x, M, K, s",
+        """
+        for m in range(M):
+            for k in range(K):
+                v = tl.load(x)
+                x += s
+        """,
+    )
+    assert str(kernel.accesses[0].buffer) == "x"
+    assert index(kernel.accesses[0]) == "k0*K*s + k1*s"
+
+
+def test_a_pointer_that_moves_only_under_a_flag() -> None:
+    kernel = body(
+        "g, s, n, HAS: tl.constexpr",
+        """
+        for i in range(n):
+            if HAS:
+                v = tl.load(g)
+                w = tl.load(g + 1)
+                g += s
+        """,
+    )
+    assert [index(access) for access in kernel.accesses] == ["k0*select(HAS, s, 0)", "k0*select(HAS, s, 0) + 1"]
+    assert {str(access.buffer) for access in kernel.accesses} == {"g"}

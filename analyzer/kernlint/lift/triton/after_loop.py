@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import Condition, flag
-from kernlint.ir.expr import AtomKind, Expr, axis_expr, const, substitute
+from kernlint.ir.expr import Expr, axis_expr, const, substitute
 from kernlint.ir.value import BlockPointer, Value
 from kernlint.lift.triton.assigned import Assigned
 from kernlint.lift.triton.blocks import moved
@@ -73,7 +73,7 @@ def _final(state: State, carrier: Carrier, start: Value) -> Value:
     )
     if start.block is not None:
         offsets = start.block.offsets
-        if at_end is not None and not any(_unresolved(o) for o in offsets):
+        if at_end is not None and not any(_unresolved(start, offset) for offset in offsets):
             made.block = moved(start.block, tuple(substitute(o, at_end) for o in offsets))
         else:
             made.block = moved(
@@ -81,7 +81,7 @@ def _final(state: State, carrier: Carrier, start: Value) -> Value:
             )
         made.pointer = made.block.pointer
     elif start.expr is not None:
-        if at_end is not None and not _unresolved(start.expr):
+        if at_end is not None and not _unresolved(start, start.expr):
             made.expr = substitute(start.expr, at_end)
         else:
             made.expr = data("after", made.ordinal, start.shape)
@@ -90,8 +90,9 @@ def _final(state: State, carrier: Carrier, start: Value) -> Value:
     return made
 
 
-def _unresolved(expr: Expr) -> bool:
-    return any(atom.kind is AtomKind.OPAQUE and atom.note == "loop-carried" for atom in expr.deep_atoms)
+def _unresolved(start: Value, expr: Expr) -> bool:
+    """Whether the carried value has no closed form in its own loop."""
+    return any(atom in expr.deep_atoms for atom in start.attrs.get("unknown", ()))
 
 
 def _left_over(state: State, carrier: Carrier, before: Value, last: Value) -> Value:

@@ -75,7 +75,7 @@ def _pointer(state: State, address: Expr, base: Atom | None) -> Pointer:
 def _base_atom(state: State, address: Expr) -> Atom | None:
     lone = [mono[0] for mono, coeff in address.terms if coeff == 1 and len(mono) == 1]
     for atom in lone:
-        if atom.key in state.bases or atom.name in state.pointer_params:
+        if atom.key in state.bases or (atom.kind is AtomKind.PARAM and atom.name in state.pointer_params):
             return atom
     candidates = [atom for atom in lone if atom.kind is AtomKind.PARAM and _may_point(state, atom)]
     if len(candidates) > 1:
