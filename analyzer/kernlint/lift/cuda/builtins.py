@@ -55,11 +55,17 @@ FMA = frozenset({"fma", "fmaf", "__fmaf_rn", "__fmaf_rz", "__hfma", "__hfma2", "
 
 # conversions: (result, lanes taken from the argument)
 CONVERSIONS: dict[str, ElementType] = {
-    **dict.fromkeys(["__float2half", "__float2half_rn", "__float2half_rz", "__double2half", "__ushort_as_half"], FLOAT16),
+    **dict.fromkeys(
+        ["__float2half", "__float2half_rn", "__float2half_rz", "__double2half", "__ushort_as_half"], FLOAT16
+    ),
     **dict.fromkeys(["__int2half_rn", "__uint2half_rn", "__short_as_half", "__short2half_rn"], FLOAT16),
     **dict.fromkeys(["__half2float", "__bfloat162float", "__low2float", "__high2float", "__int2float_rn"], FLOAT32),
-    **dict.fromkeys(["__uint2float_rn", "__ll2float_rn", "__ull2float_rn", "__double2float_rn", "__int2float_rz"], FLOAT32),
-    **dict.fromkeys(["__float2bfloat16", "__float2bfloat16_rn", "__float2bfloat16_rz", "__ushort_as_bfloat16"], BFLOAT16),
+    **dict.fromkeys(
+        ["__uint2float_rn", "__ll2float_rn", "__ull2float_rn", "__double2float_rn", "__int2float_rz"], FLOAT32
+    ),
+    **dict.fromkeys(
+        ["__float2bfloat16", "__float2bfloat16_rn", "__float2bfloat16_rz", "__ushort_as_bfloat16"], BFLOAT16
+    ),
     **dict.fromkeys(["__double2bfloat16", "__int2bfloat16_rn"], BFLOAT16),
     **dict.fromkeys(["__float2int_rn", "__float2int_rz", "__float2int_ru", "__float2int_rd", "__half2int_rn"], INT32),
     **dict.fromkeys(["__half2int_rz", "__double2int_rn", "__double2int_rz"], INT32),

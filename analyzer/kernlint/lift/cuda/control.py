@@ -12,7 +12,7 @@ from kernlint.ir.kernel import Branch, Exit, Frame, Region
 from kernlint.ir.types import BOOL
 from kernlint.ir.value import Value
 from kernlint.lift.cuda.device_builtin import record_fact
-from kernlint.lift.cuda.device_machine import Left, Machine, Runner, Scope, Target, Variable, Way, pointee
+from kernlint.lift.cuda.device_machine import Left, Machine, Runner, Target, Variable, Way, pointee
 from kernlint.lift.cuda.device_resolve import resolve_type
 from kernlint.lift.cuda.device_state import merge_layers, merge_ways
 from kernlint.lift.cuda.evaluate_declare import declaration, local_type
@@ -49,8 +49,7 @@ def _either(m: Machine, a: Left, b: Left) -> Left:
 
 
 def _compound(m: Machine, node: Node) -> Left | None:
-    saved = m.scope
-    m.scope = Scope(parent=saved)
+    saved = m.enter_block()
     left = sequence(m, node.named_children)
     m.scope = saved
     return left
@@ -113,7 +112,9 @@ def _declares_array_pointer(m: Machine, node: Node) -> bool:
     current = left
     while current is not None and current.type == "subscript_expression":
         indices = current.child_by_field_name("indices")
-        sizes[:0] = [child for child in indices.named_children if child.type != "comment"] if indices is not None else []
+        sizes[:0] = (
+            [child for child in indices.named_children if child.type != "comment"] if indices is not None else []
+        )
         current = current.child_by_field_name("argument")
     if not sizes or right is None or current is None or current.type != "call_expression":
         return False
@@ -138,8 +139,7 @@ def _declares_array_pointer(m: Machine, node: Node) -> bool:
 def _if(m: Machine, node: Node) -> Left | None:
     test_node = node.child_by_field_name("condition")
     then_node, else_node = node.child_by_field_name("consequence"), node.child_by_field_name("alternative")
-    saved = m.scope
-    m.scope = Scope(parent=saved)
+    saved = m.enter_block()
     test = condition_value(m, test_node) if test_node is not None else None
     if test is None or then_node is None:
         m.scope = saved
@@ -220,14 +220,21 @@ def _after_branch(
     if then_left is None and other_left is None:
         return None
     a, b = then_left or Left(), other_left or Left()
-    inverse = negate(cond)
-    returns = disj((conj((cond, a.returns)), conj((inverse, b.returns))))
-    jumps = disj((conj((cond, a.jumps)), conj((inverse, b.jumps))))
+    returns, jumps = _chosen(cond, a.returns, b.returns), _chosen(cond, a.jumps, b.jumps)
     value: Value | None = test
     for left in (then_left, other_left):
         if left is not None and left.value is not None and value is not None:
             value = m.value("and", (value, left.value), BOOL)
     return Left(returns, jumps, value)
+
+
+def _chosen(cond: Condition, then: Condition, other: Condition) -> Condition:
+    """`then` where `cond` holds and `other` elsewhere, without repeating what one of them says alone."""
+    if then.op is Connective.TRUE:
+        return disj((cond, other))
+    if other.op is Connective.TRUE:
+        return disj((negate(cond), then))
+    return disj((conj((cond, then)), conj((negate(cond), other))))
 
 
 def _always(left: Left | None) -> bool:
@@ -299,8 +306,7 @@ def _switch(m: Machine, node: Node) -> Left | None:
     test_node, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
     if test_node is None or body is None:
         return None
-    saved = m.scope
-    m.scope = Scope(parent=saved)
+    saved = m.enter_block()
     test = condition_value(m, test_node)
     if test is None:
         m.scope = saved
@@ -405,7 +411,7 @@ def _type_definition(m: Machine, node: Node) -> Left | None:
 
 def bind_type(m: Machine, name: str, text: str) -> None:
     m.scope.names[name] = resolve_type(m, text)
-    m.scope.types.clear()
+    m.scope.types = {}
 
 
 def _local_struct(m: Machine, node: Node) -> Left | None:

@@ -62,13 +62,18 @@ class _Operands:
 def assembly(m: Machine, node: Node) -> Value:
     """One `asm` statement."""
     code_node = node.child_by_field_name("assembly_code")
-    code = _code(m, code_node) if code_node is not None else ""
+    key = (m.unit.source.path, node.start_byte if m.unit.use_span is None else -1)
+    instructions = m.instructions.get(key) if key[1] >= 0 else None
+    if instructions is None:
+        code = _code(m, code_node) if code_node is not None else ""
+        instructions = [(match.group(3), match.group(4)) for match in _INSTRUCTION.finditer(code)]
+        m.instructions[key] = instructions
     operands = _operands(m, node)
     handled = False
-    for match in _INSTRUCTION.finditer(code):
-        handled = _instruction(m, match.group(3), match.group(4), operands, node) or handled
+    for opcode, rest in instructions:
+        handled = _instruction(m, opcode, rest, operands, node) or handled
     if not handled:
-        _pure(m, code, operands, node)
+        _pure(m, instructions[0][0] if instructions else "asm", operands, node)
     return m.value("call", (), None, node, attrs={"name": "asm", "void": True})
 
 
@@ -329,10 +334,8 @@ def _dot(m: Machine, opcode: str, operands: _Operands, node: Node) -> None:
         _assign(m, place, made, node)
 
 
-def _pure(m: Machine, code: str, operands: _Operands, node: Node) -> None:
+def _pure(m: Machine, opcode: str, operands: _Operands, node: Node) -> None:
     """Outputs as unnamed pure functions of the inputs."""
-    first = _INSTRUCTION.search(code)
-    opcode = first.group(3) if first is not None else "asm"
     head = opcode.split(".")[0]
     op = _PURE_MATH.get(head, "call")
     args = tuple(value for _, value in operands.inputs)

@@ -89,7 +89,7 @@ class Scope:
     names: dict[str, Variable | CType] = field(default_factory=dict)
     parent: Scope | None = None
     this: Object | None = None
-    types: dict[str, CType] = field(default_factory=dict)  # resolved texts, cached
+    types: dict[str, CType] = field(default_factory=dict)  # resolved texts, cached; shared with inner blocks
 
     def lookup(self, name: str) -> Variable | CType | None:
         scope: Scope | None = self
@@ -164,7 +164,7 @@ class Machine:
         self.scope = Scope()
         self.layers: list[dict[str, Value]] = [{}]
         self.frames: list[Frame] = []
-        self.guards: list[Condition] = [TRUE]
+        self.guards: list[Condition | None] = [TRUE]  # by number of frames; None until asked for
         self.regions: list[Region] = [kernel.body]
         self.targets: list[Target] = []
         self.inlined_at: tuple[Span, ...] = ()
@@ -183,6 +183,7 @@ class Machine:
         self.constants: dict[str, Value | None] = {}
         self.loads: dict[str, Expr] = {}  # read-only loads by buffer and index
         self.assignments: dict[int, dict[int, list[tuple[int, str, str]]]] = {}  # see evaluate_assigned
+        self.instructions: dict[tuple[str, int], list[tuple[str, str]]] = {}  # of asm statements, by place
         self.spans: dict[tuple[str, int, int], Span] = {}
         self.unroll: bool = False  # a `#pragma unroll` stands before the next loop
 
@@ -326,6 +327,12 @@ class Machine:
 
     # state
 
+    def enter_block(self) -> Scope:
+        """Open a block scope; gives the scope to return to."""
+        saved = self.scope
+        self.scope = Scope(parent=saved, types=saved.types)
+        return saved
+
     def new_variable(self, name: str, ctype: CType) -> Variable:
         self.vids += 1
         variable = Variable(name, self.vids, ctype, str(self.vids))
@@ -359,11 +366,19 @@ class Machine:
 
     @property
     def guard(self) -> Condition:
-        return self.guards[-1]
+        guards, frames = self.guards, self.frames
+        known = len(guards) - 1
+        while guards[known] is None:
+            known -= 1
+        current = guards[known] or TRUE
+        for depth in range(known, len(frames)):
+            current = conj((current, frames[depth].condition))
+            guards[depth + 1] = current
+        return current
 
     def push_frame(self, frame: Frame) -> None:
         self.frames.append(frame)
-        self.guards.append(conj((self.guards[-1], frame.condition)))
+        self.guards.append(None)
 
     def pop_frame(self) -> None:
         self.frames.pop()

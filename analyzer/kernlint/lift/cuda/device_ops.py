@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernlint.ir import arith
 from kernlint.ir.condition import Condition, compare, conj, disj, flag, negate
-from kernlint.ir.expr import ONE, ZERO, AtomKind, Expr, const
+from kernlint.ir.expr import ONE, ZERO, AtomKind, Expr, const, loaded
 from kernlint.ir.types import BOOL, INT64, TYPES, ElementType
 from kernlint.ir.value import Pointer, Value, ancestors
 from kernlint.lift.cuda.device_machine import Machine, TypedValue, object_of, pointee
@@ -329,7 +329,12 @@ def data_dependent(m: Machine, value: Value) -> Expr:
         count += 1
         if item.op in ("opaque", "carry"):
             return m.opaque_expr("made from a value not understood")
-        if item.expr is not None and item.op != "const":
+        if item.access is not None:
+            offset = item.access.pointer.offset
+            if item.access.pointer.buffer is None or offset.is_opaque:
+                return m.opaque_expr("made from a value not understood")
+            sources.append(item.expr or loaded(item.access.ordinal, f"{item.access.pointer.buffer}[...]", (offset,)))
+        elif item.expr is not None and item.op != "const":
             sources.append(item.expr)
     if count >= MAX_ANCESTORS or len(sources) > 8 or not sources:
         return m.opaque_expr("made from a floating-point value")

@@ -112,6 +112,8 @@ def _parameter(m: Machine, declared: ParameterDeclaration, position: int) -> Par
 
 # closed forms
 
+CARRIED = "?:carry:"  # in the key of every expression that has a carried atom
+
 
 class _Rewriter:
     """Substitutes carried atoms in everything that was recorded, each object once."""
@@ -128,7 +130,9 @@ class _Rewriter:
     def needed(self, form: Expr | Condition) -> dict[Atom, Expr]:
         """The part of the mapping that concerns this expression."""
         mapping = self.mapping
-        found = {}
+        found: dict[Atom, Expr] = {}
+        if CARRIED not in form.key:
+            return found
         for atom in form.deep_atoms:
             if atom.kind is AtomKind.OPAQUE and atom.key in mapping:
                 found[atom] = mapping[atom.key][1]
@@ -138,6 +142,8 @@ class _Rewriter:
         key = id(expr)
         found = self.expressions.get(key)
         if found is None:
+            if CARRIED not in expr.key:
+                return expr
             mapping = self.needed(expr)
             found = substitute(expr, mapping) if mapping else expr
             self.expressions[key] = found

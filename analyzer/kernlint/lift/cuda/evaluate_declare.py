@@ -292,11 +292,8 @@ def construct(m: Machine, ctype: CType, given: list[Argument], node: Node, name:
         return convert(m, values[0], ctype, node, True)
     if element is not None:
         return _vector(m, element, values, node)
-    if (
-        (ctype.struct is None
-        and len(values) == 1
-        and ctype.name in ("auto", "", "T"))
-        or _is_value_type(m, ctype, values)
+    if (ctype.struct is None and len(values) == 1 and ctype.name in ("auto", "", "T")) or _is_value_type(
+        m, ctype, values
     ):
         return convert(m, values[0], ctype, node, True)
     if ctype.name.endswith("atomic_ref") and given:
@@ -410,7 +407,7 @@ def local_type(m: Machine, node: Node) -> None:
                     )
     struct = Struct(name, node, m.unit, tuple(fields), is_union=node.type == "union_specifier")
     m.scope.names[name or f"struct@{node.start_byte}"] = CType(name or "struct", None, 0, (), struct)
-    m.scope.types.clear()
+    m.scope.types = {}
 
 
 def _local_enum(m: Machine, body: Node) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernlint.ir.condition import TRUE, conj
-from kernlint.ir.kernel import Frame
+from kernlint.ir.condition import TRUE
 from kernlint.ir.value import Value
 from kernlint.lift.cuda import memory
 from kernlint.lift.cuda.declarators import parameters_of
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
 MAX_INLINE_DEPTH = 14
 MAX_INLINED_BYTES = 600_000
+MAX_INLINING_STEPS = 12_000  # a kernel that has taken more steps inlines no further calls
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +80,7 @@ def can_inline(m: Machine, node: Node) -> bool:
     if len(m.active) >= MAX_INLINE_DEPTH or m.active.count(node.id) > 0:
         m.reason("recursion or inlining depth")
         return False
-    if m.inlined_bytes + size > MAX_INLINED_BYTES:
+    if m.inlined_bytes + size > MAX_INLINED_BYTES or m.steps > MAX_INLINING_STEPS:
         m.reason("inlining budget")
         return False
     m.inlined_bytes += size
@@ -329,8 +329,6 @@ def macro_value(m: Machine, name: str, arguments: Sequence[str] | None, node: No
     with within(m, expansion.unit, m.scope):
         if expansion.is_expression:
             return m.eval(expansion.nodes[0])
-        m.push_frame(Frame(conj(())))
-        m.pop_frame()
         for item in expansion.nodes:
             m.run(item)
     return m.value("call", (), None, node, attrs={"name": name, "void": True})

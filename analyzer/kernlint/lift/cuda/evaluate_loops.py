@@ -14,7 +14,6 @@ from kernlint.ir.value import Pointer, Value
 from kernlint.lift.cuda.device_machine import (
     Left,
     Machine,
-    Scope,
     Target,
     TypedValue,
     Variable,
@@ -41,8 +40,7 @@ class _Carried:
 
 def loop_statement(m: Machine, node: Node) -> Left | None:
     unrolled, m.unroll = m.unroll, False
-    saved = m.scope
-    m.scope = Scope(parent=saved)
+    saved = m.enter_block()
     left = _for_range(m, node) if node.type == "for_range_loop" else _loop(m, node, unrolled)
     m.scope = saved
     return left

@@ -519,4 +519,15 @@ def store(m: Machine, place: Place, value: Value, node: Node) -> None:
         store_to(m, place.address, place.ctype, value, node)
 
 
-__all__ = ["Place", "access", "dereference", "load", "load_from", "place_of", "read_field", "store", "store_to", "subscript"]
+__all__ = [
+    "Place",
+    "access",
+    "dereference",
+    "load",
+    "load_from",
+    "place_of",
+    "read_field",
+    "store",
+    "store_to",
+    "subscript",
+]
