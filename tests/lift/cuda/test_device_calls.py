@@ -23,8 +23,11 @@ def test_helper_is_inlined_with_its_call_site() -> None:
         __global__ void k(float* x, const float* y, int m) { x[threadIdx.x] = dot<4>(y + threadIdx.x, m); }"""
     )
     load, store = kernel.accesses
-    assert repr(load.index) == "k0*m + threadIdx.x" and len(load.inlined_at) == 1
-    assert store.inlined_at == () and store.value is not None and store.value.op == "carry"
+    assert repr(load.index) == "k0*m + threadIdx.x"
+    assert len(load.inlined_at) == 1
+    assert store.inlined_at == ()
+    assert store.value is not None
+    assert store.value.op == "carry"
 
 
 def test_reference_and_pointer_parameters_write_through() -> None:
@@ -41,7 +44,8 @@ def test_early_returns_of_helpers_merge() -> None:
         __global__ void k(float* x, int n) { x[clampi(threadIdx.x, n)] = 0; }"""
     )
     (store,) = stores(kernel)
-    assert repr(store.index) == "min(n - 1, threadIdx.x)" and repr(store.guard) == "true"
+    assert repr(store.index) == "min(n - 1, threadIdx.x)"
+    assert repr(store.guard) == "true"
 
 
 def test_lambdas_see_the_scope_they_were_made_in() -> None:
@@ -65,7 +69,9 @@ def test_recursion_ends_as_unknown() -> None:
         __global__ void k(float* x, int n) { x[f(n)] = 0; x[n] = 1; }"""
     )
     first, second = stores(kernel)
-    assert not first.index_is_known and second.index_is_known and kernel.incomplete == ""
+    assert not first.index_is_known
+    assert second.index_is_known
+    assert kernel.incomplete == ""
 
 
 @pytest.mark.parametrize(
@@ -99,7 +105,8 @@ def test_block_votes_are_barriers_with_a_value() -> None:
     kernel = body("int c = __syncthreads_count(y[threadIdx.x] > 0.f); x[0] = c;")
     value = stores(kernel)[0].value
     assert kernel.barriers[0].kind is BarrierKind.BLOCK
-    assert value is not None and value.args[0].attrs["kind"] == "block_count"
+    assert value is not None
+    assert value.args[0].attrs["kind"] == "block_count"
 
 
 def test_warp_reduction() -> None:
@@ -107,7 +114,8 @@ def test_warp_reduction() -> None:
         "float v = y[threadIdx.x]; for (int o = 16; o > 0; o /= 2) v += __shfl_down_sync(0xffffffff, v, o); x[0] = v;"
     )
     shuffles = [value for value in kernel.values if value.op == "shuffle"]
-    assert [value.attrs["kind"] for value in shuffles] == ["down"] and len(shuffles[0].args) == 2
+    assert [value.attrs["kind"] for value in shuffles] == ["down"]
+    assert len(shuffles[0].args) == 2
     assert [barrier.name for barrier in kernel.barriers] == ["__shfl_down_sync"]
 
 
@@ -123,7 +131,8 @@ def test_cooperative_group_ranks() -> None:
            x[tile.thread_rank()] = 0.f; x[blockIdx.x * tile.size()] = 1.f;"""
     )
     first, second = stores(kernel)
-    assert first.index_is_known and "% 32" in repr(first.index)
+    assert first.index_is_known
+    assert "% 32" in repr(first.index)
     assert repr(second.index) == "32*blockIdx.x"
 
 
@@ -150,8 +159,12 @@ def test_async_copy_in_assembly() -> None:
            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\\n" :: "r"(d), "l"(y + threadIdx.x * 4));"""
     )
     load, copy = kernel.accesses
-    assert load.kind is AccessKind.LOAD and repr(load.buffer) == "y" and load.width == 4
-    assert copy.kind is AccessKind.ASYNC_COPY and repr(copy.buffer) == "s" and repr(copy.index) == "threadIdx.x"
+    assert load.kind is AccessKind.LOAD
+    assert repr(load.buffer) == "y"
+    assert load.width == 4
+    assert copy.kind is AccessKind.ASYNC_COPY
+    assert repr(copy.buffer) == "s"
+    assert repr(copy.index) == "threadIdx.x"
 
 
 def test_pipeline_copy() -> None:
@@ -163,7 +176,9 @@ def test_pipeline_copy() -> None:
 def test_unknown_calls_leave_the_rest_alone() -> None:
     kernel = body("int j = mystery(n); x[j] = 0.f; x[n] = 1.f;")
     first, second = stores(kernel)
-    assert not first.index_is_known and second.index_is_known and kernel.incomplete == ""
+    assert not first.index_is_known
+    assert second.index_is_known
+    assert kernel.incomplete == ""
 
 
 def test_passing_an_address_to_an_unknown_function_forgets_the_variable() -> None:
@@ -203,7 +218,58 @@ def test_hostile_statements_are_survived(statements: str) -> None:
 
 
 _TOKENS = st.sampled_from(
-    ["x", "y", "n", "m", "i", "[", "]", "(", ")", "{", "}", ";", ",", "=", "+=", "++", "--", "*", "&", "<", ">", "<=", "&&", "||", "?", ":", "if", "else", "for", "while", "return", "break", "int", "float", "0", "1", "threadIdx.x", "__syncthreads()", "__shared__", "auto", "->", ".", "[&]", "atomicAdd", "template", "<int>", "sizeof", "struct", "const", "T"]
+    [
+        "x",
+        "y",
+        "n",
+        "m",
+        "i",
+        "[",
+        "]",
+        "(",
+        ")",
+        "{",
+        "}",
+        ";",
+        ",",
+        "=",
+        "+=",
+        "++",
+        "--",
+        "*",
+        "&",
+        "<",
+        ">",
+        "<=",
+        "&&",
+        "||",
+        "?",
+        ":",
+        "if",
+        "else",
+        "for",
+        "while",
+        "return",
+        "break",
+        "int",
+        "float",
+        "0",
+        "1",
+        "threadIdx.x",
+        "__syncthreads()",
+        "__shared__",
+        "auto",
+        "->",
+        ".",
+        "[&]",
+        "atomicAdd",
+        "template",
+        "<int>",
+        "sizeof",
+        "struct",
+        "const",
+        "T",
+    ]
 )
 
 

@@ -23,17 +23,22 @@ def test_guarded_elementwise_kernel() -> None:
     load, store = kernel.accesses
     assert (load.dtype, load.space, load.width) == (FLOAT32, Space.GLOBAL, 1)
     assert source_text(text, load) == "data[i]"
-    assert store.value is not None and store.value.op == "mul"
+    assert store.value is not None
+    assert store.value.op == "mul"
     assert [frame.arm for frame in store.path] == [True]
     buffer = store.buffer
-    assert buffer is not None and buffer.is_param and buffer.restrict and not buffer.readonly
+    assert buffer is not None
+    assert buffer.is_param
+    assert buffer.restrict
+    assert not buffer.readonly
 
 
 def test_early_return_guards_what_follows() -> None:
     kernel = body("int i = threadIdx.x; if (i >= n) return; x[i] = 1.f;")
     (store,) = stores(kernel)
     assert repr(store.guard) == "threadIdx.x < n"
-    assert store.path[-1].exit and store.path[-1].branch is None
+    assert store.path[-1].exit
+    assert store.path[-1].branch is None
 
 
 def test_else_if_chain_of_returns() -> None:
@@ -60,7 +65,8 @@ def test_conditional_expression_guards_its_arms() -> None:
     load, store = kernel.accesses
     assert repr(load.guard) == "threadIdx.x < n"
     assert repr(store.guard) == "true"
-    assert store.value is not None and store.value.op == "where"
+    assert store.value is not None
+    assert store.value.op == "where"
 
 
 def test_integer_types_follow_the_usual_conversions() -> None:
@@ -80,7 +86,8 @@ def _product(value: Value) -> Value:
 def test_thread_and_block_indices_are_unsigned() -> None:
     kernel = body("x[threadIdx.x + blockIdx.y * gridDim.x] = 0;")
     index = stores(kernel)[0].attrs["address"].args[1]
-    assert index.dtype == UINT32 and repr(index.expr) == "blockIdx.y*gridDim.x + threadIdx.x"
+    assert index.dtype == UINT32
+    assert repr(index.expr) == "blockIdx.y*gridDim.x + threadIdx.x"
 
 
 def test_row_pointer_and_multi_dimensional_shared_array() -> None:
@@ -91,9 +98,11 @@ def test_row_pointer_and_multi_dimensional_shared_array() -> None:
     )
     load, store = kernel.accesses
     assert repr(load.index) == "blockIdx.x*m + threadIdx.x"
-    assert store.space is Space.SHARED and repr(store.index) == "threadIdx.x + 17*threadIdx.y"
+    assert store.space is Space.SHARED
+    assert repr(store.index) == "threadIdx.x + 17*threadIdx.y"
     assert [repr(index) for index in store.pointer.indices] == ["threadIdx.y", "threadIdx.x"]
-    assert store.buffer is not None and store.buffer.extents is not None
+    assert store.buffer is not None
+    assert store.buffer.extents is not None
     assert [extent.constant for extent in store.buffer.extents] == [16, 17]
 
 
@@ -102,7 +111,9 @@ def test_dynamic_shared_memory_carved_up_is_one_buffer() -> None:
         "extern __shared__ float s[]; float* a = s; float* b = s + n; a[threadIdx.x] = 0; b[threadIdx.x] = 1;"
     )
     first, second = stores(kernel)
-    assert first.buffer is second.buffer and first.buffer is not None and first.buffer.dynamic
+    assert first.buffer is second.buffer
+    assert first.buffer is not None
+    assert first.buffer.dynamic
     assert repr(second.index) == "threadIdx.x + n"
 
 
@@ -114,13 +125,16 @@ def test_vector_pointers_count_vectors_and_keep_the_cast() -> None:
     assert repr(load.index) == "threadIdx.x + ((4*blockIdx.x*n) // 16)"
     assert (load.width, load.dtype) == (4, FLOAT32)
     assert [cast.name for cast in load.pointer.casts] == ["float32"]
-    assert store.value is not None and store.value.op == "split_lanes" and store.value.args[0].op == "load"
+    assert store.value is not None
+    assert store.value.op == "split_lanes"
+    assert store.value.args[0].op == "load"
 
 
 def test_component_of_a_vector_in_memory_is_one_scalar() -> None:
     kernel = body("float4* v = reinterpret_cast<float4*>(x); v[threadIdx.x].z = 1.f;")
     (store,) = stores(kernel)
-    assert repr(store.index) == "4*threadIdx.x + 2" and store.width == 1
+    assert repr(store.index) == "4*threadIdx.x + 2"
+    assert store.width == 1
 
 
 def test_fields_of_struct_parameters_are_parameters() -> None:
@@ -129,7 +143,8 @@ def test_fields_of_struct_parameters_are_parameters() -> None:
         __global__ void k(P p) { p.out[threadIdx.x * p.stride] = p.in[threadIdx.x]; }"""
     )
     assert shown(kernel) == ["load p.in[threadIdx.x]", "store p.out[threadIdx.x*p.stride]"]
-    assert kernel.accesses[0].dtype == FLOAT32 and kernel.accesses[0].buffer is not None
+    assert kernel.accesses[0].dtype == FLOAT32
+    assert kernel.accesses[0].buffer is not None
 
 
 def test_template_parameters_stay_symbolic() -> None:
@@ -138,7 +153,8 @@ def test_template_parameters_stay_symbolic() -> None:
     )
     load, store = kernel.accesses
     assert [param.role for param in kernel.params] == [ParamRole.TYPE, ParamRole.CONSTEXPR, ParamRole.POINTER]
-    assert repr(load.index) == "D" and load.dtype is None
+    assert repr(load.index) == "D"
+    assert load.dtype is None
     assert repr(store.index) == "(threadIdx.x % D)"
 
 
@@ -152,7 +168,8 @@ def test_loaded_indices_are_data() -> None:
         "int j = ids[threadIdx.x]; x[j * m] = y[ids[threadIdx.x]];", "float* x, const float* y, const int* ids, int m"
     )
     _, _, load, store = kernel.accesses
-    assert load.index_is_known and store.index_is_known
+    assert load.index_is_known
+    assert store.index_is_known
     assert repr(store.index) == "ids[threadIdx.x]*m"
     assert load.index == kernel.accesses[0].value.expr  # type: ignore[union-attr]  # read-only: the same integer
 
@@ -176,7 +193,9 @@ def test_half_and_integer_conversions() -> None:
     )
     assert [access.dtype for access in kernel.accesses][:3] == [FLOAT32, FLOAT16, FLOAT16]
     store = kernel.accesses[-1]
-    assert store.dtype == INT32 and store.value is not None and store.value.op == "cast"
+    assert store.dtype == INT32
+    assert store.value is not None
+    assert store.value.op == "cast"
     assert store.index_is_known  # made from loaded data
 
 
@@ -194,7 +213,8 @@ def test_constants_enumerators_macros_and_sizeof() -> None:
 def test_addresses_carry_their_values() -> None:
     kernel = body("atomicAdd(&x[n * m], 1.f);")
     (access,) = kernel.accesses
-    assert access.kind is AccessKind.ATOMIC and access.op == "add"
+    assert access.kind is AccessKind.ATOMIC
+    assert access.op == "add"
     assert any(item.op == "mul" and item.dtype == INT32 for item in ancestors(access.attrs["address"]))
 
 

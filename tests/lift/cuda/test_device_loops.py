@@ -12,7 +12,8 @@ def test_counted_loop() -> None:
     kernel = body("for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = 0.f;")
     (loop,) = kernel.loops
     assert (repr(loop.start), repr(loop.stop), repr(loop.step)) == ("threadIdx.x", "n", "blockDim.x")
-    assert loop.variable == "i" and loop.trip_count is not None
+    assert loop.variable == "i"
+    assert loop.trip_count is not None
     assert shown(kernel) == ["store x[k0*blockDim.x + threadIdx.x] if k0*blockDim.x + threadIdx.x < n"]
     assert stores(kernel)[0].loops == (loop,)
 
@@ -20,7 +21,8 @@ def test_counted_loop() -> None:
 def test_downward_loop() -> None:
     kernel = body("for (int i = n - 1; i >= 0; --i) x[i] = 0.f;")
     (loop,) = kernel.loops
-    assert repr(loop.trip_count) == "n" and repr(loop.stop) == "-1"
+    assert repr(loop.trip_count) == "n"
+    assert repr(loop.stop) == "-1"
     assert repr(stores(kernel)[0].index) == "-k0 + n - 1"
 
 
@@ -50,20 +52,27 @@ def test_halving_variable_stays_one_carried_atom() -> None:
     )
     (loop,) = kernel.loops
     (carry,) = loop.carries
-    assert carry.expr is not None and carry.expr.single_atom is not None
+    assert carry.expr is not None
+    assert carry.expr.single_atom is not None
     atom = carry.expr.single_atom
-    assert atom.kind is AtomKind.OPAQUE and atom.key.startswith("?:carry:")
+    assert atom.kind is AtomKind.OPAQUE
+    assert atom.key.startswith("?:carry:")
     init, following = carry.args
-    assert init.expr is not None and init.expr.constant == 128
-    assert following.expr is not None and atom in following.expr.deep_atoms
-    assert atom in kernel.accesses[0].index.deep_atoms and atom in kernel.accesses[0].guard.deep_atoms
-    assert loop.condition is not None and loop.condition.cond is not None
+    assert init.expr is not None
+    assert init.expr.constant == 128
+    assert following.expr is not None
+    assert atom in following.expr.deep_atoms
+    assert atom in kernel.accesses[0].index.deep_atoms
+    assert atom in kernel.accesses[0].guard.deep_atoms
+    assert loop.condition is not None
+    assert loop.condition.cond is not None
 
 
 def test_accumulator_is_a_carry() -> None:
     kernel = body("float s = 0.f; for (int k = 0; k < n; ++k) s += y[k]; x[0] = s;")
     value = stores(kernel)[0].value
-    assert value is not None and value.op == "carry"
+    assert value is not None
+    assert value.op == "carry"
     assert [argument.op for argument in value.args] == ["const", "add"]
 
 
@@ -79,7 +88,8 @@ def test_continue_and_break_guard_and_are_recorded() -> None:
     guard = repr(stores(kernel)[0].guard)
     assert "not (k0 == m)" in guard or "not (m == k0)" in guard
     assert len(kernel.loops[0].breaks) == 1
-    assert kernel.loops[0].trip_count is None and repr(kernel.loops[0].axis.extent) == "n"
+    assert kernel.loops[0].trip_count is None
+    assert repr(kernel.loops[0].axis.extent) == "n"
 
 
 def test_continue_joins_what_it_skipped() -> None:
@@ -95,7 +105,9 @@ def test_while_loop_with_counter() -> None:
 def test_compound_conditions_bound_the_axis_but_give_no_trip_count() -> None:
     kernel = body("for (int r = 0; r < 16 && blockIdx.x * 16 + r < n; ++r) x[r] = 0.f;")
     (loop,) = kernel.loops
-    assert loop.trip_count is None and loop.axis.extent is not None and loop.axis.extent.constant == 16
+    assert loop.trip_count is None
+    assert loop.axis.extent is not None
+    assert loop.axis.extent.constant == 16
     assert repr(stores(kernel)[0].guard) == "16*blockIdx.x + k0 < n and k0 <= 15"
 
 

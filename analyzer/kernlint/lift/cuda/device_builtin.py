@@ -52,7 +52,7 @@ def builtin_call(
         values = [argument.value for argument in arguments_of(m, arguments)]
         element = named_element(f"{name[:-2].lower()}_t")
         return convert(m, values[0], CType("", element), node, True) if values else None
-    if scope not in _STD and not (name.startswith("__") or name.startswith("atomic")):
+    if scope not in _STD and not (name.startswith(("__", "atomic"))):
         return None
     if name in known.ASSERTS:
         return assertion(m, name, arguments, node)

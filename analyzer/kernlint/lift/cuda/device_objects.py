@@ -73,8 +73,7 @@ def _initial(m: Machine, obj: Object, name: str, ctype: CType, item: Field | Non
     if obj.choice is not None:
         return _chosen(m, obj, name)
     if obj.symbolic:
-        made = m.symbol(f"{obj.path}.{name}", ctype)
-        return made
+        return m.symbol(f"{obj.path}.{name}", ctype)
     if item is not None and item.default is not None and obj.ctype.struct is not None:
         with within(m, obj.ctype.struct.unit, object_scope(m, obj)):
             return m.eval(item.default)

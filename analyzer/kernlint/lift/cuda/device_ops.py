@@ -280,8 +280,7 @@ def convert(m: Machine, value: Value, to: CType, node: Node | None, explicit: bo
     if element is None:
         if value.op == "call" or to.is_void or object_of(value) is not None:
             return value
-        made = m.value("cast", (value,), None, node, value.expr, value.cond, {"explicit": explicit, "type": to.name})
-        return made
+        return m.value("cast", (value,), None, node, value.expr, value.cond, {"explicit": explicit, "type": to.name})
     if value.dtype == element and not value.pointer:
         return value
     return _convert_scalar(m, value, element, node, explicit)
@@ -379,7 +378,8 @@ def join(m: Machine, condition: Condition, a: Value, b: Value, test: Value | Non
 
 
 def _join_pointers(m: Machine, condition: Condition, a: Value, b: Value, args: tuple[Value, ...], op: str) -> Value:
-    assert a.pointer is not None and b.pointer is not None
+    assert a.pointer is not None
+    assert b.pointer is not None
     x, y = a.pointer, b.pointer
     ctype = pointee(a)
     made = m.typed(op, args, None, ctype=ctype, dtype=a.dtype if a.dtype == b.dtype else None)

@@ -29,8 +29,7 @@ def barrier_call(m: Machine, name: str, args: list[Value], node: Node) -> Value 
     made = m.barrier(kind, node, name, mask)
     made_args = tuple(args)
     if name in BLOCK_VOTES:
-        vote = m.value("vote", made_args, INT32, node, m.opaque_expr("vote"), None, {"kind": BLOCK_VOTES[name]})
-        return vote
+        return m.value("vote", made_args, INT32, node, m.opaque_expr("vote"), None, {"kind": BLOCK_VOTES[name]})
     del made
     return m.value("call", made_args, None, node, None, None, {"name": name, "void": True})
 

@@ -104,7 +104,7 @@ def _merge_continues(m: Machine, target: Target, ends: bool) -> None:
     m.layers.append({})
     ways = list(target.ways)
     for way in ways:
-        way.writes = {key: value for key, value in way.writes.items()}
+        way.writes = dict(way.writes.items())
     if not ends:
         ways.append(Way(TRUE, writes))
     merge_ways(m, ways)
