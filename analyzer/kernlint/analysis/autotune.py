@@ -175,21 +175,28 @@ def _forwards(access: Access) -> Expr:
 
 def _is_repeatable(value: Value, load: Access) -> bool:
     """`max(x, 0)`, `where(mask, c, x)` and x itself: doing it again changes nothing."""
+    if _is_itself(value, load):
+        return True
     while value.op in ("cast", "broadcast") and value.args:
         value = value.args[0]
-    if value.access is load and value.op == "load":
-        return True
     if value.op in ("max", "min", "relu", "abs", "floor", "ceil", "and", "or"):
         return all(_is_repeatable(arg, load) or not _uses(arg, load) for arg in value.args)
     if value.op == "cmp" and value.attrs.get("op") == "!=" and len(value.args) == 2:
         return _is_repeatable(value.args[0], load)  # truth of a truth
     if value.op in ("where", "join"):
         arms = value.args[-2:]
-        chooser = value.args[:-2]
-        return not any(_uses(arg, load) for arg in chooser) and all(
+        if all(_is_itself(arg, load) or not _uses(arg, load) for arg in arms):
+            return True  # x or c: the second time it is x again, or c
+        return not any(_uses(arg, load) for arg in value.args[:-2]) and all(
             _is_repeatable(arg, load) or not _uses(arg, load) for arg in arms
         )
     return False
+
+
+def _is_itself(value: Value, load: Access) -> bool:
+    while value.op in ("cast", "broadcast") and value.args:
+        value = value.args[0]
+    return value.op == "load" and value.access is load
 
 
 def _uses(value: Value, load: Access) -> bool:

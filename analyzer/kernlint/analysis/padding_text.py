@@ -41,6 +41,15 @@ def number(value: float | None) -> str:
     return f"{value:g}"
 
 
+_LONGEST_CONDITION = 90
+
+
+def where_padded(fault: PaddingFault) -> str:
+    """The start of a sentence that says which lanes are meant."""
+    text = repr(fault.condition)
+    return f"Where `{text}` fails" if len(text) <= _LONGEST_CONDITION else "Outside the mask"
+
+
 def operation(fault: PaddingFault) -> str:
     """The operation that combines the lanes, as written in the kernel's language."""
     if fault.sink.op in ("add", "sub", "max", "min", "mul") and fault.sink.op != fault.operation:

@@ -91,7 +91,7 @@ class Types:
         like = value.attrs.get("like")
         if isinstance(like, Value):
             return (like,)
-        if value.op in ("load", "atomic", "param", "const", "opaque", "pointer"):
+        if value.op in ("load", "atomic", "param", "const", "opaque", "pointer") or _to_unknown(value):
             return ()
         if value.op in _SHAPE_ONLY or value.op in _UNARY or value.op in ("reduce", "carry", "cast"):
             return value.args[:1]
@@ -109,6 +109,8 @@ class Types:
             return self._tensor(like) if like.op in ("param", "pointer") else self._get(like)
         if value.op in ("load", "atomic", "param", "pointer"):
             return self._tensor(value)
+        if _to_unknown(value):
+            return UNTYPED
         needed = self._needed(value)
         if not needed:
             return Typed(value.dtype, value.polymorphic)
@@ -135,6 +137,12 @@ class Types:
         if declared is not None and not value.polymorphic:
             return Typed(declared)
         return Typed(declared, generic=buffer is not None, given=name in self._given)
+
+
+def _to_unknown(value: Value) -> bool:
+    """A conversion to a type chosen elsewhere (`cdtype = float32 if half else x.dtype`)."""
+    explicit = value.op == "cast" and bool(value.attrs.get("explicit"))
+    return explicit and value.dtype is None and not isinstance(value.attrs.get("like"), Value)
 
 
 def _meet(a: Typed, b: Typed, op: str) -> Typed:

@@ -39,6 +39,11 @@ def shared_memory(
         if value.op == "dot" and len(value.args) >= 2:
             if value.dtype is not None and value.dtype.is_integer:
                 bytes_assumed = 1
+    # A kernel that takes scales multiplies 8-bit numbers.
+    if any("scale" in param.name.lower() for param in kernel.params):
+        bytes_assumed = 1
+    for value in kernel.values:
+        if value.op == "dot" and len(value.args) >= 2:
             for operand in value.args[:2]:
                 load = _loaded(operand)
                 if load is not None and load.access is not None:

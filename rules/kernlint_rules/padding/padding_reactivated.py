@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.padding import cached_faults
 from kernlint.analysis.padding_judge import Fault, PaddingFault
-from kernlint.analysis.padding_text import effect, name_of, number, operation
+from kernlint.analysis.padding_text import effect, name_of, number, operation, where_padded
 from kernlint.finding import Finding, Severity
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.ir.types import Span
@@ -162,7 +162,7 @@ def variance(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
         return self.finding(
             where,
             f"The padded lanes of {name_of(mover, 'this value')} {held}, and {how} {effect(fault)}. "
-            f"They were filled with {fill} where `{fault.condition}` fails; this operation moved them.",
+            f"{where_padded(fault)} they were filled with {fill}; this operation moved them.",
             related=related,
             confidence=fault.confidence,
             kernel=kernel.name,

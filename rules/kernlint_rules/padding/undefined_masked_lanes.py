@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.padding import cached_faults, first_per_origin
 from kernlint.analysis.padding_judge import Fault, PaddingFault
-from kernlint.analysis.padding_text import effect, name_of, operation
+from kernlint.analysis.padding_text import effect, name_of, operation, where_padded
 from kernlint.finding import Finding, Severity
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.ir.types import Span
@@ -162,7 +162,7 @@ def softmax(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
         return self.finding(
             where,
             f"{name_of(load, 'This load')} has no fill for its masked lanes, and {how} reads them. "
-            f"Where `{fault.condition}` fails {padded} are undefined; {how} {effect(fault)}.",
+            f"{where_padded(fault)} {padded} are undefined; {how} {effect(fault)}.",
             related=related,
             confidence=fault.confidence,
             kernel=kernel.name,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernlint.analysis.padding import cached_faults, first_per_origin
 from kernlint.analysis.padding_identity import needed_identity
 from kernlint.analysis.padding_judge import Fault, PaddingFault
-from kernlint.analysis.padding_text import effect, name_of, number, operation
+from kernlint.analysis.padding_text import effect, name_of, number, operation, where_padded
 from kernlint.finding import Finding, Severity
 from kernlint.ir.condition import Connective
 from kernlint.ir.kernel import Framework, Kernel
@@ -160,7 +160,7 @@ def row_max(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
             name = name_of(load, name_of(fault.operand, "This value"))
             message = (
                 f"{name} is filled with {fill}, which is not neutral in {how}. "
-                f"Where `{fault.condition}` fails its lanes hold {fill}{between}, and {how} {effect(fault)}; "
+                f"{where_padded(fault)} its lanes hold {fill}{between}, and {how} {effect(fault)}; "
                 f"the identity there is {needed}."
             )
         return self.finding(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.padding import cached_faults, first_per_origin
 from kernlint.analysis.padding_judge import Fault, PaddingFault
-from kernlint.analysis.padding_text import name_of, operation
+from kernlint.analysis.padding_text import name_of, operation, where_padded
 from kernlint.finding import Confidence, Finding, Severity
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.ir.types import Span
@@ -128,7 +128,7 @@ def masked_sum(x_ptr, keep_ptr, out_ptr, n, BLOCK: tl.constexpr):
         return self.finding(
             where,
             f"{name_of(load, 'This load')} has no fill for its masked lanes; their weight of 0 does not help. "
-            f"Where `{fault.condition}` fails the lanes are undefined, and 0 times NaN or infinity is NaN in {how}.",
+            f"{where_padded(fault)} the lanes are undefined, and 0 times NaN or infinity is NaN in {how}.",
             related=related,
             confidence=fault.confidence,
             kernel=kernel.name,
