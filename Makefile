@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint rule-docs clean
 
 demo: $(VENV)/.installed
 	@echo "== kernlint fixtures/"
@@ -17,6 +17,10 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The pages in docs/rules are generated from the rules; a test fails when they are stale.
+rule-docs: $(VENV)/.installed
+	$(BIN)/python -m kernlint.report.documentation docs/rules
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kernlint needs Python 3.11 or newer")'

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpora import Corpus, arguments
-from kernlint.engine.resolver import ProjectResolver
 
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.lift import lift_module
 from kernlint.source.file import CUDA, PYTHON, SourceFile
+from kernlint.source.project import Project
 
 _CUDA_SUFFIXES = {".cu", ".cuh", ".h", ".hpp"}
 _NOISE = re.compile(
@@ -89,14 +89,14 @@ def global_definitions(text: bytes) -> int:
 
 def measure(corpus: Corpus) -> tuple[Count, Count]:
     triton, cuda = Count(), Count()
-    resolver = ProjectResolver(tuple(corpus.roots))
+    resolver = Project([str(root) for root in corpus.roots])
     for root in corpus.roots:
         for path in sorted(p for p in root.rglob("*") if p.suffix in _CUDA_SUFFIXES | {".py"} and p.is_file()):
             _measure_file(path, resolver, triton, cuda)
     return triton, cuda
 
 
-def _measure_file(path: Path, resolver: ProjectResolver, triton: Count, cuda: Count) -> None:
+def _measure_file(path: Path, resolver: Project, triton: Count, cuda: Count) -> None:
     data = path.read_bytes()
     python = path.suffix == ".py"
     if python and b"triton" in data and b"jit" in data:

@@ -12,7 +12,7 @@ from kernlint.analysis.prove import provable
 from kernlint.analysis.tiles import Coordinate, ImpliedBound, axis_atom, coordinates, implied_bounds, tile_extent
 from kernlint.finding import Confidence
 from kernlint.ir.condition import Condition, at_most, negate
-from kernlint.ir.expr import ONE, Axis, AxisKind, Expr
+from kernlint.ir.expr import ONE, Axis, AxisKind, Expr, axes_of
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.types import Span
 from kernlint.ir.value import ancestors
@@ -158,7 +158,12 @@ def _other_axis(
 
 
 def comparison_span(access: Access, condition: Condition) -> Span | None:
-    """Where the source makes the comparison that became this part of the access's guard."""
+    """Where the source makes the comparison that became this part of the access's guard.
+
+    The comparison is usually made on a one-dimensional tile and expanded afterwards, so lanes are compared by their
+    extent, whatever their dimension.
+    """
+    wanted = condition_identity(condition)
     roots = [frame.value for frame in access.path if frame.value is not None]
     if access.mask_value is not None:
         roots.insert(0, access.mask_value)
@@ -166,6 +171,15 @@ def comparison_span(access: Access, condition: Condition) -> Span | None:
         for value in ancestors(root, 200):
             if value.op != "cmp" or value.cond is None or value.span is None:
                 continue
-            if condition in (value.cond, negate(value.cond)):
+            if wanted in (condition_identity(value.cond), condition_identity(negate(value.cond))):
                 return value.span
     return None
+
+
+def condition_identity(condition: Condition) -> str:
+    """The condition's key with Triton lanes named by their extent alone."""
+    key = condition.key
+    for axis in axes_of(condition):
+        if axis.kind is AxisKind.LANE and not axis.thread and axis.extent is not None:
+            key = key.replace(f"a:{axis.key}", f"lane:{axis.extent.key}")
+    return key

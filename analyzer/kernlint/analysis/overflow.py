@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kernlint.analysis.extents import is_external
 from kernlint.analysis.launches import LaunchView
 from kernlint.ir.condition import Condition
-from kernlint.ir.expr import Atom, AtomKind, AxisKind, Expr
+from kernlint.ir.expr import Atom, AtomKind, AxisKind, Expr, axes_of
 from kernlint.ir.kernel import Access, Framework, Kernel
 from kernlint.ir.value import Value
 
@@ -122,8 +122,37 @@ def _counts(atom: Atom) -> bool:
 
 
 def spans_a_tensor(found: NarrowProduct, view: LaunchView) -> bool:
-    """Whether the stride is a length or stride of data; a number of tiles is smaller by the tile."""
-    return not any(atom.kind is AtomKind.FLOORDIV for atom in view.of(found.stride).deep_atoms)
+    """Whether the product can be as large as the tensor.
+
+    A number of tiles is smaller by the tile, and `(x // n) * n` is no larger than x.
+    """
+    if any(atom.kind is AtomKind.FLOORDIV for atom in view.of(found.stride).deep_atoms):
+        return False
+    for mono, _ in found.row.terms:
+        for atom in mono:
+            if atom.kind is AtomKind.FLOORDIV and atom.args[1] == found.stride:
+                return False
+    return True
+
+
+def is_row_offset(found: NarrowProduct) -> bool:
+    """Whether the product is the row's final offset: a plain counter times the row's stride, with lanes inside the row.
+
+    Products that are multiplied on (a token number, later times the width) stay far below the tensor's size, and so do
+    counters reduced by a remainder.
+    """
+    index, product = found.access.index, found.row * found.stride
+    terms = dict(index.terms)
+    if any(terms.get(mono) != coeff for mono, coeff in product.terms):
+        return False
+    if any(atom.kind is AtomKind.MOD for atom in found.row.deep_atoms):
+        return False
+    address = found.access.attrs.get("address")
+    if isinstance(address, Value) and _has_wide_product(address):
+        return False  # the outer offset of this very address is wide, and bounds this one
+    in_row = {axis.key for axis in axes_of(found.row) if axis.kind is AxisKind.LANE}
+    in_index = {axis.key for axis in axes_of(index) if axis.kind in (AxisKind.LANE, AxisKind.LOOP)}
+    return not in_row and bool(in_index)
 
 
 def bounded_below_limit(found: NarrowProduct, view: LaunchView) -> bool:

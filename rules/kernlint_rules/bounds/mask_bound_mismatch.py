@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernlint.analysis.mask_bounds import MaskMismatch, Mismatch, comparison_span, mask_mismatches
+from kernlint.analysis.mask_bounds import MaskMismatch, Mismatch, comparison_span, condition_identity, mask_mismatches
 from kernlint.finding import Finding, Severity
 from kernlint.ir.expr import brief
 from kernlint.ir.kernel import Framework, Kernel
@@ -116,8 +116,9 @@ void launch(float* data, int n, float k) { scale<<<(n + 255) / 256, 256>>>(data,
             return
         reported: set[str] = set()
         for found in mask_mismatches(kernel):
-            if found.condition.key not in reported:
-                reported.add(found.condition.key)
+            identity = condition_identity(found.condition)
+            if identity not in reported:
+                reported.add(identity)
                 yield self._report(found, kernel)
 
     def _report(self, found: MaskMismatch, kernel: Kernel) -> Finding:

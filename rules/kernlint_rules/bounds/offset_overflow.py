@@ -9,6 +9,7 @@ from kernlint.analysis.overflow import (
     NarrowProduct,
     admits_large_tensors,
     bounded_below_limit,
+    is_row_offset,
     is_tensor_size,
     narrow_products,
     spans_a_tensor,
@@ -95,18 +96,19 @@ class OffsetOverflow(Rule):
             and any(spans_a_tensor(product, view) for view in perspectives)
         ]
         if found:
-            found.sort(key=lambda product: (product.product.span or product.access.span).start)
+            found.sort(key=lambda p: (not is_row_offset(p), (p.product.span or p.access.span).start))
             yield self._report(found, kernel, perspectives)
 
     def _report(self, found: list[NarrowProduct], kernel: Kernel, perspectives: tuple[LaunchView, ...]) -> Finding:
         first = found[0]
         name = first.access.buffer.name if first.access.buffer else "memory"
-        row = brief(first.row)
+        row = brief(first.row, 24)
+        row = f"({row})" if len(first.row.terms) > 1 else row
         span = first.product.span or first.access.span
         others = [(p.product.span, "also here") for p in found[1:5] if p.product.span not in (None, span)]
         return self.finding(
             span,
-            f"`{row} * {brief(first.stride)}` is a 32-bit product and can overflow. It is an offset into `{name}` and "
+            f"`{row} * {brief(first.stride, 20)}` is a 32-bit product and can overflow. It is an offset into `{name}` and "
             f"passes 2^31 when the tensor has that many elements; widen `{row}` first.",
             related=[(first.access.span, "the access it addresses"), *[(s, t) for s, t in others if s is not None]],
             confidence=self._confidence(found, kernel, perspectives),
@@ -117,9 +119,12 @@ class OffsetOverflow(Rule):
     def _confidence(
         self, found: list[NarrowProduct], kernel: Kernel, perspectives: tuple[LaunchView, ...]
     ) -> Confidence:
-        if widens_elsewhere(kernel) or admits_large_tensors(kernel):
+        """HIGH for a row offset when the interface, the kernel or the launch shows that tensors may be large."""
+        if admits_large_tensors(kernel):
             return Confidence.HIGH
-        strides = [view.of(found[0].stride) for view in perspectives if view.launch is not None]
-        if any(is_tensor_size(atom) for stride in strides for atom in stride.deep_atoms):
-            return Confidence.HIGH
-        return Confidence.MEDIUM
+        rows = [product for product in found if is_row_offset(product)]
+        if not rows:
+            return Confidence.MEDIUM
+        strides = [view.of(product.stride) for view in perspectives if view.launch is not None for product in rows]
+        sized = any(is_tensor_size(atom) for stride in strides for atom in stride.deep_atoms)
+        return Confidence.HIGH if sized or widens_elsewhere(kernel) else Confidence.MEDIUM
