@@ -25,7 +25,6 @@ from kernlint.finding import Confidence
 from kernlint.ir.condition import TRUE, Condition, Connective
 from kernlint.ir.expr import AtomKind, AxisKind, Expr
 from kernlint.ir.kernel import Framework, Kernel, Loop
-from kernlint.ir.types import Span
 from kernlint.ir.value import Value
 
 _SINKS = {"reduce", "dot", "scan", "sort"}
@@ -61,17 +60,14 @@ def _sinks(kernel: Kernel) -> list[Value]:
     """Operations across lanes.  Of a reduction over several tensors at once (value and index) only the first operand
     decides; the others come along with the lane it picks."""
     found: list[Value] = []
-    leaders: set[tuple[Span | None, str]] = set()
+    previous: Value | None = None
     for value in kernel.values:
         if value.op not in _SINKS:
             continue
-        combine = value.attrs.get("combine")
-        if combine is not None:
-            key = (value.span, str(combine))
-            if key in leaders:
-                continue
-            leaders.add(key)
-        found.append(value)
+        companion = previous is not None and value.op == previous.op and value.span == previous.span
+        if not (companion and previous is not None and value.ordinal - previous.ordinal <= 2):
+            found.append(value)
+        previous = value
     return found
 
 

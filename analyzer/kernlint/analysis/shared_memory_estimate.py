@@ -34,14 +34,7 @@ def shared_memory(
     """The estimate with the compile-time parameters in `values`; None when no dot's operands have a known size."""
     types = types or Types(kernel)
     groups: dict[int, list[Value]] = {}
-    bytes_assumed = ASSUMED_BYTES
-    for value in kernel.values:
-        if value.op == "dot" and len(value.args) >= 2:
-            if value.dtype is not None and value.dtype.is_integer:
-                bytes_assumed = 1
-    # A kernel that takes scales multiplies 8-bit numbers.
-    if any("scale" in param.name.lower() for param in kernel.params):
-        bytes_assumed = 1
+    bytes_assumed = _assumed_bytes(kernel)
     for value in kernel.values:
         if value.op == "dot" and len(value.args) >= 2:
             for operand in value.args[:2]:
@@ -55,6 +48,13 @@ def shared_memory(
         if estimate is not None and (best is None or estimate.bytes > best.bytes):
             best = estimate
     return best
+
+
+def _assumed_bytes(kernel: Kernel) -> int:
+    """Half precision, unless the kernel takes scales or accumulates integers, as those for 8-bit operands do."""
+    scaled = any("scale" in param.name.lower() for param in kernel.params)
+    integer = any(v.op == "dot" and v.dtype is not None and v.dtype.is_integer for v in kernel.values)
+    return 1 if scaled or integer else ASSUMED_BYTES
 
 
 def _loaded(operand: Value) -> Value | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 _VENDORS = frozenset(
     {
-        "aipu", "arm", "ascend", "cambricon", "enflame", "gcu", "gcu300", "gcu400", "hygon", "iluvatar", "kunlunxin", "mlu",
-        "metax", "mthreads", "musa", "npu", "spacemit", "sunrise", "thead", "tsingmicro", "xpu",
+        "aipu", "arm", "ascend", "cambricon", "enflame", "gcu", "gcu300", "gcu400", "hygon", "iluvatar", "kunlunxin",
+        "metax", "mlu", "mthreads", "musa", "npu", "spacemit", "sunrise", "thead", "tsingmicro", "xpu",
     }
 )  # fmt: skip
 
