@@ -108,7 +108,7 @@ class OffsetOverflow(Rule):
         others = [(p.product.span, "also here") for p in found[1:5] if p.product.span not in (None, span)]
         return self.finding(
             span,
-            f"`{row} * {brief(first.stride, 20)}` is a 32-bit product and can overflow. It is an offset into `{name}` and "
+            f"`{row} * {brief(first.stride, 20)}` is a 32-bit product and can overflow. As an offset into `{name}` it "
             f"passes 2^31 when the tensor has that many elements; widen `{row}` first.",
             related=[(first.access.span, "the access it addresses"), *[(s, t) for s, t in others if s is not None]],
             confidence=self._confidence(found, kernel, perspectives),
