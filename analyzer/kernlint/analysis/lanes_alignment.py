@@ -1,21 +1,20 @@
-"""Vector accesses through reinterpreted pointers whose element offset need not be a multiple of the vector.
+"""Vector accesses through reinterpreted pointers whose byte offset need not be a multiple of the vector.
 
-A pointer to float4 made from a pointer to float counts `floordiv(4*offset, 16)` elements; when the offset is a
-multiple the division disappears or can be shown to be exact, and when it is not the address is rounded in the IR but
-misaligned on the device.
+What counts is the offset at the cast from float* to float4*: elements added later are whole vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernlint.analysis.lanes_scenario import scenarios
-from kernlint.ir.condition import Condition, Connective
+from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.types import Span
-from kernlint.ir.value import Value, ancestors
+from kernlint.ir.value import Value
+
+MAX_CHAIN = 60  # values followed from an access back to the cast
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +42,18 @@ def misaligned_accesses(kernel: Kernel) -> list[Misaligned]:
         if access.pointer.casts[-1].bytes >= dtype.bytes or _checks_address(access.guard) or same in seen:
             continue
         seen.add(same)
-        for atom in access.index.atoms():
-            offset = _byte_offset(atom, dtype.bytes)
-            if offset is None or _checks_address(atom):
-                continue
-            terms = [Expr({m: c}) for m, c in offset.terms if c % dtype.bytes]
-            if terms and _is_misaligned_somewhere(offset, access, dtype.bytes, kernel):
-                sizes = sorted({a for term in terms for a in term.deep_atoms if _is_size(a)}, key=lambda a: a.key)
-                worst = next((t for t in terms if any(_is_size(a) for a in t.deep_atoms)), terms[0])
-                found.append(Misaligned(access, dtype.bytes, worst, tuple(sizes), not sizes, _cast_span(access)))
-                break
+        cast = _cast_behind(access)
+        source = cast.args[0].pointer if cast is not None else None
+        if cast is None or source is None or source.dtype is None or source.dtype.bytes >= dtype.bytes:
+            continue
+        offset = source.offset * source.dtype.bytes
+        terms = [Expr({mono: coeff}) for mono, coeff in offset.terms if coeff % dtype.bytes]
+        if not terms or _is_checked(offset) or not _is_misaligned_somewhere(offset, access, dtype.bytes, kernel):
+            continue
+        sizes = sorted({a for term in terms for a in term.deep_atoms if _is_size(a)}, key=lambda a: a.key)
+        worst = next((t for t in terms if any(_is_size(a) for a in t.deep_atoms)), terms[0])
+        span = cast.span if cast.span is not None and cast.span.path == access.span.path else None
+        found.append(Misaligned(access, dtype.bytes, worst, tuple(sizes), not sizes, span))
     return found
 
 
@@ -77,14 +78,17 @@ def _is_misaligned_somewhere(offset: Expr, access: Access, size: int, kernel: Ke
     return True
 
 
-def _cast_span(access: Access) -> Span | None:
+def _cast_behind(access: Access) -> Value | None:
     """The cast that gave the access's pointer its type."""
-    address = access.attrs.get("address")
-    if not isinstance(address, Value):
-        return None
-    for value in ancestors(address, 60):
-        if value.op == "cast" and value.pointer is not None and value.pointer.dtype == access.pointer.dtype:
-            return value.span if value.span is not None and value.span.path == access.span.path else None
+    value = access.attrs.get("address")
+    for _ in range(MAX_CHAIN):
+        if not isinstance(value, Value):
+            return None
+        if value.op == "cast" and value.args and value.pointer is not None:
+            before = value.args[0].pointer
+            if before is not None and before.dtype != value.pointer.dtype == access.pointer.dtype:
+                return value
+        value = value.args[0] if value.args else None
     return None
 
 
@@ -92,33 +96,19 @@ def _is_size(atom: Atom) -> bool:
     return atom.kind in (AtomKind.PARAM, AtomKind.HOST) and not atom.args
 
 
-def _byte_offset(atom: Atom, size: int) -> Expr | None:
-    """The byte offset in `floordiv(offset, size)`."""
-    if atom.kind is not AtomKind.FLOORDIV:
-        return None
-    top, divisor = atom.args
-    if not isinstance(top, Expr) or not isinstance(divisor, Expr) or divisor.constant != size:
-        return None
-    return top
+def _checks_address(guard: Condition) -> bool:
+    """Whether something opaque takes part in the decision to go here: an address test, a flag from the caller."""
+    return bool(guard.flags) or _is_checked(guard)
 
 
-def _checks_address(part: Condition | Atom) -> bool:
-    """Whether something opaque takes part in the decision: an address test, a flag handed in by the caller."""
-    leaves: Iterator[Condition] = part.leaves() if isinstance(part, Condition) else iter(())
-    if any(leaf.op is Connective.FLAG for leaf in leaves):
-        return True
-    atoms = part.deep_atoms if isinstance(part, Condition) else frozenset({part}) | _inside(part)
-    if any(atom.kind in (AtomKind.OPAQUE, AtomKind.BITAND) for atom in atoms):
-        return True
-    return any(
-        atom.kind in (AtomKind.SELECT, AtomKind.MOD)
-        and not any(a.axis is not None for a in frozenset({atom}) | _inside(atom))
-        for atom in atoms
-    )
-
-
-def _inside(atom: Atom) -> frozenset[Atom]:
-    found: frozenset[Atom] = frozenset()
-    for arg in atom.args:
-        found |= arg.deep_atoms
-    return found
+def _is_checked(part: Condition | Expr) -> bool:
+    """Whether a remainder, bits or a choice that is the same for all threads is involved: code that looks after
+    alignment itself."""
+    for atom in part.deep_atoms:
+        if atom.kind is AtomKind.OPAQUE:
+            return True
+        if atom.kind in (AtomKind.SELECT, AtomKind.MOD, AtomKind.BITAND):
+            inner = {atom}.union(*(arg.deep_atoms for arg in atom.args))
+            if not any(a.axis is not None for a in inner):
+                return True
+    return False
