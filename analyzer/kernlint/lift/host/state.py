@@ -30,6 +30,7 @@ from kernlint.lift.host.value import (
 )
 
 MAX_FACTS = 64
+MAX_SELECT = 2000  # characters of the keys of a value chosen by conditions; a longer one is a new unknown value
 
 
 @dataclass(slots=True, eq=False)
@@ -197,10 +198,11 @@ def join_values(frame: Frame, name: str, condition: Condition, a: HostVal, b: Ho
     kinds = (KernelRef, Choice)
     if isinstance(a, kinds) and isinstance(b, kinds):
         return _choice(condition, a, b)
-    if isinstance(a, (Int, Given)) and isinstance(b, (Int, Given)):
+    if isinstance(a, (Int, Given)) and isinstance(b, (Int, Given)) and (_is_int(a) or _is_int(b)):
         x_int, y_int = as_int(a), as_int(b)
         if x_int is not None and y_int is not None:
-            return Int(arith.select(condition, x_int, y_int))
+            size = len(condition.key) + len(x_int.key) + len(y_int.key)
+            return Int(arith.select(condition, x_int, y_int)) if size <= MAX_SELECT else frame.fresh_given(name)
     if type(a) is type(b) and not isinstance(a, (Int, Given)):
         return _choice(condition, a, b)
     return frame.fresh_given(name)
@@ -217,6 +219,10 @@ def options_of(values: Iterable[HostVal]) -> tuple[HostVal, ...]:
     for value in values:
         found.extend(value.options if isinstance(value, Choice) else (value,))
     return tuple(dict.fromkeys(found))[:8]
+
+
+def _is_int(value: HostVal) -> bool:
+    return isinstance(value, Int) or (isinstance(value, Given) and value.is_int)
 
 
 def _is_none(value: HostVal) -> bool:
