@@ -7,7 +7,7 @@ import math
 
 from kernlint.analysis.padding import padding_faults
 from kernlint.analysis.padding_judge import Fault
-from kernlint.ir.condition import TRUE, Condition, conj, less
+from kernlint.ir.condition import TRUE, Condition, conj, flag, less
 from kernlint.ir.expr import ZERO, Axis, AxisKind, Expr, axis_expr, const, param
 from kernlint.ir.kernel import Access, AccessKind, Framework, Kernel, Loop
 from kernlint.ir.types import FLOAT32, Space, Span
@@ -29,9 +29,10 @@ class Graph:
 
     def make(self, kind: str, /, *args: Value, shape: tuple[Expr, ...] | None = None, **attrs: object) -> Value:
         inherited = max((arg.shape for arg in args), key=len, default=())
+        at = next(self._ordinals)
         value = Value(
-            kind, args, FLOAT32, inherited if shape is None else shape, span=SPAN, attrs=dict(attrs),
-            ordinal=next(self._ordinals),
+            kind, args, FLOAT32, inherited if shape is None else shape, span=Span("k.py", at, at + 1),
+            attrs=dict(attrs), ordinal=at,
         )  # fmt: skip
         self.kernel.values.append(value)
         return value
@@ -219,3 +220,36 @@ def test_constant_tiles_are_as_wide_as_they_say() -> None:
     assert g.faults() == []
     g.reduce("sum", g.load(lanes, (width,), less(lanes, const(63))))
     assert g.faults() == [Fault.UNDEFINED]
+
+
+def test_the_index_that_comes_along_with_a_maximum_is_not_reduced_itself() -> None:
+    g = Graph()
+    x = g.load(COLS, ROW, COL_OK, fill=-math.inf)
+    position = g.load(COLS, ROW, COL_OK)
+    top, where = g.reduce("max", x), g.reduce("max", position)
+    where.span = top.span
+    assert g.faults() == []
+
+
+def test_a_masked_running_mean_is_not_an_accumulation_of_padding() -> None:
+    axis = Axis(AxisKind.LOOP, "k0", "k0", None)
+    ragged = less(axis_expr(axis) * param("BN") + COLS, param("n"))
+    loop = Loop(axis, SPAN, start=ZERO, stop=param("n"), step=param("BN"))
+    g = Graph()
+    mean = g.make("carry", g.make("full", g.number(0.0), shape=ROW), shape=ROW, loop=loop)
+    x = g.load(COLS, ROW, ragged)
+    mean.args = (*mean.args, g.select(ragged, g.make("add", mean, g.make("sub", x, mean)), mean))
+    assert g.faults() == []
+
+
+def test_a_shift_of_minus_infinity_moved_in_one_arm_is_reported_and_undone_in_another_is_not() -> None:
+    g = Graph()
+    x = g.load(COLS, ROW, COL_OK, fill=-math.inf)
+    capped = g.make("mul", g.make("tanh", x), g.make("param", shape=(), name="cap"))
+    either = g.make("join", capped, x, condition=flag("SOFTCAP"))
+    g.reduce("sum", g.make("exp", either))
+    assert g.faults() == [Fault.MOVED]
+    again = g.make("join", g.select(COL_OK, either, g.number(-math.inf)), either, condition=flag("SOFTCAP"))
+    g.kernel.values = [value for value in g.kernel.values if value.op != "reduce"]
+    g.reduce("sum", g.make("exp", again))
+    assert g.faults() == []
