@@ -17,7 +17,7 @@ from kernlint.ir.value import Pointer, Value
 from kernlint.lift.cuda import memory
 from kernlint.lift.cuda.device_machine import Machine, Place, TypedValue, pointee
 from kernlint.lift.cuda.device_ops import BYTE, convert, recast
-from kernlint.lift.cuda.device_sync import atomic
+from kernlint.lift.cuda.device_sync import atomic, shuffle
 from kernlint.lift.cuda.device_types import CType
 
 if TYPE_CHECKING:
@@ -142,7 +142,11 @@ def _instruction(m: Machine, opcode: str, rest: str, operands: _Operands, node: 
     if head in ("mma", "wgmma", "wmma"):
         _dot(m, opcode, operands, node)
         return True
-    if head == "mov" and "%%laneid" in rest and operands.outputs:
+    if head == "shfl" and operands.outputs:
+        return _shuffle(m, parts, rest, operands, node)
+    if head == "mov" and operands.outputs and _special_register(m, rest, operands, node):
+        return True
+    if head == "mov" and "%laneid" in rest and operands.outputs:
         from kernlint.lift.cuda.device_groups import linear_thread
 
         rank = linear_thread(m, node)
@@ -152,6 +156,33 @@ def _instruction(m: Machine, opcode: str, rest: str, operands: _Operands, node: 
         _assign(m, operands.outputs[0][1], lane, node)
         return True
     return False
+
+
+_REGISTERS = {"tid": "t", "ctaid": "g", "ntid": "bd", "nctaid": "gd"}
+_SPECIAL = re.compile(r"%(tid|ctaid|ntid|nctaid)\.([xyz])\b")
+
+
+def _special_register(m: Machine, rest: str, operands: _Operands, node: Node) -> bool:
+    """`mov.u32 %0, %tid.x;`"""
+    found = _SPECIAL.search(rest)
+    if found is None:
+        return False
+    value = m.grid_value(_REGISTERS[found.group(1)], "xyz".index(found.group(2)), node)
+    _assign(m, operands.outputs[0][1], value, node)
+    return True
+
+
+def _shuffle(m: Machine, parts: list[str], rest: str, operands: _Operands, node: Node) -> bool:
+    """`shfl.sync.idx.b32 %0, %1, lane, clamp, mask;`, with or without a predicate output."""
+    kind = {"idx": "idx", "up": "up", "down": "down", "bfly": "xor"}.get(parts[2] if len(parts) > 2 else "")
+    pieces = [piece.strip() for piece in rest.split(",")]
+    source = operands.value(m, pieces[1], node) if len(pieces) > 2 else None
+    if kind is None or source is None:
+        return False
+    lane = operands.value(m, pieces[2], node)
+    made = shuffle(m, kind, [source, lane] if lane is not None else [source], None, ".".join(parts), node)
+    _assign(m, operands.outputs[0][1], made, node)
+    return True
 
 
 def _block_barrier(m: Machine, parts: list[str], rest: str, operands: _Operands, node: Node) -> bool:

@@ -28,7 +28,7 @@ from kernlint.lift.cuda.memory import dereference, load_from, store_to
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_STD = frozenset({"", "std", "cuda::std", "cutlass", "cuda", "c10::cuda", "::", "__nv_internal", "math", "cute"})
+_STD = frozenset({"", "thrust", "std", "cuda::std", "cutlass", "cuda", "c10::cuda", "::", "__nv_internal", "math", "cute"})
 _PRIORITY = frozenset(known.BARRIERS) | frozenset(known.SHUFFLES) | frozenset(known.VOTES) | frozenset(known.LOADS)
 
 
@@ -63,6 +63,8 @@ def builtin_call(
         return None
     given = arguments_of(m, arguments)
     values = [argument.value for argument in given]
+    if name in _TUPLES:
+        return m.value("tuple", tuple(values), None, node)
     if name == "__pipeline_memcpy_async" and len(values) >= 3:
         return pipeline_copy(m, values, node)
     for handler in (barrier_call, shuffle_call, vote_call, atomic_call):
@@ -72,6 +74,7 @@ def builtin_call(
     return _function(m, name, values, given, template_list, node)
 
 
+_TUPLES = frozenset({"make_tuple", "make_pair"})
 _ADDRESSES = frozenset({"cast_smem_ptr_to_uint", "cast_smem_ptr_to_int", "get_smem_pointer", "smem_ptr_to_uint"})
 # what the thread is in its block: (divisor, remainder) of the linear thread number.  Source: CUTLASS `arch/arch.h`,
 # `cutlass/cutlass.h`; CUB `util_ptx.cuh`
@@ -116,6 +119,7 @@ def _is_known(name: str) -> bool:
         or (name.startswith("make_") and named_element(name[5:]) is not None)
         or name.startswith("__cvta_generic_to_")
         or name in _ADDRESSES
+        or name in _TUPLES
     )
 
 

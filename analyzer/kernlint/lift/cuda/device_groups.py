@@ -155,21 +155,28 @@ def group_method(
         if obj.role == "grid" and grid == "bd":
             grid = "gd"
         return m.value("tuple", tuple(m.grid_value(grid, i, node) for i in range(3)), None, node, attrs={"grid": grid})
-    if name == "block_rank":
-        return m.symbol("cluster.block_rank()")
-    if name == "num_blocks":
-        return m.symbol("cluster.num_blocks()")
+    if name in ("block_rank", "cluster_rank"):
+        block, size = _linear_block(m, node), m.symbol("cluster.num_blocks()")
+        operation = arith.mod if name == "block_rank" else arith.floordiv
+        op = "mod" if name == "block_rank" else "floordiv"
+        return m.value(op, (size,), UINT32, node, operation(block, m.expr_of(size)))
+    if name in ("num_blocks", "num_clusters", "num_threads"):
+        return m.symbol(f"cluster.{name}()")
     if name == "map_shared_rank":
         mapped = arguments_of(m, arguments)
         return mapped[0].value if mapped else None
     return None
 
 
-def _grid_rank(m: Machine, rank: Value, node: Node) -> Value:
+def _linear_block(m: Machine, node: Node) -> Expr:
     block = [m.expr_of(m.grid_value("g", index, node)) for index in range(3)]
     grid = [m.expr_of(m.grid_value("gd", index, node)) for index in range(3)]
+    return block[0] + block[1] * grid[0] + block[2] * grid[0] * grid[1]
+
+
+def _grid_rank(m: Machine, rank: Value, node: Node) -> Value:
+    linear = _linear_block(m, node)
     size = const(1)
     for index in range(3):
         size = size * m.expr_of(m.grid_value("bd", index, node))
-    linear = block[0] + block[1] * grid[0] + block[2] * grid[0] * grid[1]
     return m.value("add", (rank,), UINT32, node, linear * size + m.expr_of(rank))

@@ -31,6 +31,7 @@ _OPS = {
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 BYTE = TYPES["uint8"]
 MAX_ANCESTORS = 60
+MAX_ALTERNATIVES = 4  # buffers one pointer may point into
 
 
 def binary(m: Machine, op: str, a: Value, b: Value, node: Node | None) -> Value:
@@ -190,6 +191,11 @@ def offset_pointer(m: Machine, base: Value, index: Value, node: Node | None, neg
         indices = ()
     moved = replace(pointer, offset=pointer.offset + step, indices=indices)
     made = m.typed("pointer", (base, index), node, pointer=moved, ctype=ctype, dtype=base.dtype)
+    if base.attrs.get("alternatives"):
+        made.attrs["alternatives"] = tuple(
+            (condition, offset_pointer(m, choice, index, node, negative))
+            for condition, choice in base.attrs["alternatives"]
+        )
     if base.expr is not None:
         made.expr = base.expr + amount
         if base.dtype is not None:
@@ -207,7 +213,12 @@ def retyped_pointer(m: Machine, value: Value, to: CType, node: Node | None) -> V
     place, obj = (value.place, value.obj) if isinstance(value, TypedValue) else (None, None)
     if obj is not None and obj.ctype.name != to.name:
         obj = None
-    return m.typed("cast", (value,), node, pointer=moved, ctype=to, place=place, obj=obj, attrs={"explicit": True})
+    attrs: dict[str, object] = {"explicit": True}
+    if value.attrs.get("alternatives"):
+        attrs["alternatives"] = tuple(
+            (condition, retyped_pointer(m, choice, to, node)) for condition, choice in value.attrs["alternatives"]
+        )
+    return m.typed("cast", (value,), node, pointer=moved, ctype=to, place=place, obj=obj, attrs=attrs)
 
 
 def recast(pointer: Pointer, source: CType, to: CType) -> Pointer:
@@ -377,6 +388,11 @@ def join(m: Machine, condition: Condition, a: Value, b: Value, test: Value | Non
     return made
 
 
+def _leaves(value: Value) -> int:
+    alternatives = value.attrs.get("alternatives")
+    return sum(_leaves(choice) for _, choice in alternatives) if alternatives else 1
+
+
 def _join_pointers(m: Machine, condition: Condition, a: Value, b: Value, args: tuple[Value, ...], op: str) -> Value:
     assert a.pointer is not None
     assert b.pointer is not None
@@ -392,7 +408,8 @@ def _join_pointers(m: Machine, condition: Condition, a: Value, b: Value, args: t
         made.pointer = x
     else:
         made.pointer = Pointer(None, m.opaque_expr("one of several buffers"), x.dtype)
-        made.attrs["alternatives"] = ((condition, a), (negate(condition), b))
+        if _leaves(a) + _leaves(b) <= MAX_ALTERNATIVES:
+            made.attrs["alternatives"] = ((condition, a), (negate(condition), b))
     if a.expr is not None and b.expr is not None:
         made.expr = arith.select(condition, a.expr, b.expr)
     return made

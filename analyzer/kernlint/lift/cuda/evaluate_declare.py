@@ -12,7 +12,7 @@ from kernlint.lift.cuda import memory
 from kernlint.lift.cuda.declarators import Declared, declared, type_text_of
 from kernlint.lift.cuda.device_machine import Left, Machine, Place, TypedValue, Variable, object_of, pointee
 from kernlint.lift.cuda.device_objects import copied, elements_of, field_place
-from kernlint.lift.cuda.device_ops import convert
+from kernlint.lift.cuda.device_ops import convert, join
 from kernlint.lift.cuda.device_resolve import extent, resolve_type
 from kernlint.lift.cuda.device_types import CType, integer_literal
 from kernlint.lift.cuda.evaluate_inline import Argument, arguments_of, inline_function
@@ -232,9 +232,26 @@ def _structured_binding(m: Machine, node: Node, base: CType) -> None:
             continue
         value = m.eval(value_node)
         for index, name in enumerate(declarator.named_children):
-            part = value.args[index] if value.op == "tuple" and index < len(value.args) else None
+            part = _part(m, value, index)
             variable = m.new_variable(m.text(name), CType("auto"))
             m.write(variable.key, part or m.opaque("structured binding", name))
+
+
+def _part(m: Machine, value: Value, index: int) -> Value | None:
+    """What the index-th name of a structured binding stands for."""
+    if value.op == "tuple" and index < len(value.args):
+        return value.args[index]
+    if value.op in ("join", "where") and len(value.args) >= 2:
+        a, b = _part(m, value.args[-2], index), _part(m, value.args[-1], index)
+        condition = value.attrs.get("condition")
+        if a is not None and b is not None and condition is not None:
+            return join(m, condition, a, b, None)
+    obj = object_of(value)
+    if obj is not None and obj.ctype.struct is not None:
+        fields = [item for item in obj.ctype.struct.fields if not item.static]
+        place = field_place(m, obj, fields[index].name) if index < len(fields) else None
+        return m.read(place.key) if place is not None and place.key else None
+    return None
 
 
 def _constructed(m: Machine, node: Node, item: Declared, ctype: CType) -> None:

@@ -69,8 +69,7 @@ def load_from(m: Machine, address: Value, ctype: CType, node: Node, **extra: Any
         values = []
         for condition, choice in alternatives:
             m.push_frame(Frame(condition))
-            moved = _moved_alternative(m, address, choice, node)
-            values.append(load_from(m, moved, ctype, node, **extra))
+            values.append(load_from(m, choice, ctype, node, **extra))
             m.pop_frame()
         from kernlint.lift.cuda.device_ops import join
 
@@ -94,12 +93,6 @@ def load_from(m: Machine, address: Value, ctype: CType, node: Node, **extra: Any
         result.attrs["forwarded"] = known
     made.value = result
     return result
-
-
-def _moved_alternative(m: Machine, address: Value, choice: Value, node: Node) -> Value:
-    """`choice` displaced as far as `address` was since the choice was made."""
-    extra = address.attrs.get("displacement")
-    return offset_pointer(m, choice, extra, node) if isinstance(extra, Value) else choice
 
 
 def _load_expr(m: Machine, made: Access, node: Node) -> Any:
@@ -143,7 +136,7 @@ def store_to(m: Machine, address: Value, ctype: CType, value: Value, node: Node,
     if alternatives:
         for condition, choice in alternatives:
             m.push_frame(Frame(condition))
-            store_to(m, _moved_alternative(m, address, choice, node), ctype, value, node, **extra)
+            store_to(m, choice, ctype, value, node, **extra)
             m.pop_frame()
         return
     element = None if ctype.depth else ctype.element
@@ -298,9 +291,6 @@ def subscript(m: Machine, base: Value, index: Value, node: Node) -> Place:
     if ctype.extents:
         return _array_element(m, base, index, ctype, node)
     address = offset_pointer(m, base, index, node)
-    if base.attrs.get("alternatives"):
-        address.attrs["alternatives"] = base.attrs["alternatives"]
-        address.attrs["displacement"] = index
     return Place(ctype, address=address)
 
 
@@ -328,9 +318,9 @@ def _place_behind(m: Machine, base: TypedValue, index: Value, node: Node) -> Pla
     if offset.constant == 0 and (ctype.element == held.element and ctype.depth == held.depth):
         return place
     lane = offset.constant
-    if held.element is not None and lane is not None and 0 <= lane < held.element.lanes and ctype.element is not None:
-        if replace(held.element, lanes=1) == ctype.element:
-            return Place(ctype, place.key, component=lane, name=place.name)
+    whole = held.element
+    if whole is not None and lane is not None and 0 <= lane < whole.lanes and replace(whole, lanes=1) == ctype.element:
+        return Place(ctype, place.key, component=lane, name=place.name)
     return Place(ctype, f"{place.key}<{ctype.name}>{offset.key}" if place.key else "", name=place.name)
 
 
