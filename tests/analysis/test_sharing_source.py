@@ -134,6 +134,28 @@ __global__ void histogram(const int* x, int* y, int n) {
 }
 void launch(const int* x, int* y, int n) { histogram<<<1, 256>>>(x, y, n); }
 """
+UNCLEARED = HISTOGRAM.replace("    __syncthreads();\n", "", 1).replace("1);", "1);  //~ KL201")
+OVERLAID = """\
+__global__ void overlay(const float* x, float* y, int n) {
+    extern __shared__ char memory[];
+    float* a = reinterpret_cast<float*>(memory);
+    float* b = reinterpret_cast<float*>(memory + 128);
+    if (threadIdx.x < n) {
+        a[threadIdx.x] = x[threadIdx.x];
+        b[threadIdx.x] = y[threadIdx.x];
+    }
+}
+void launch(const float* x, float* y, int n) { overlay<<<1, 256, 256>>>(x, y, n); }
+"""
+REDUNDANT = """\
+__global__ void redundant(const float* x, float* y) {
+    __shared__ float s[32];
+    s[threadIdx.x % 32] = x[blockIdx.x * 32 + threadIdx.x % 32];
+    __syncthreads();
+    y[threadIdx.x] = s[31 - threadIdx.x % 32];
+}
+void launch(const float* x, float* y) { redundant<<<1, 128>>>(x, y); }
+"""
 ASYNC = """\
 #include <cuda_pipeline.h>
 __global__ void copy(const float* x, float* y) {
@@ -188,6 +210,9 @@ CASES = {
     "warps that meet at a named barrier": NAMED,
     "several threads set one flag": SAME_VALUE,
     "histogram": HISTOGRAM,
+    "histogram not cleared in time": UNCLEARED,
+    "arrays that overlap for large sizes only": OVERLAID,
+    "all warps store the same row": REDUNDANT,
     "copy waited for by its own thread only": fill(ASYNC, MARK=FLAG, SYNC=""),
     "copy waited for by all": fill(ASYNC, MARK="", SYNC="__syncthreads();"),
     "barrier on some ways only": fill(LATE, MARK=FLAG, SYNC=""),

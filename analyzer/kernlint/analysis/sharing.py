@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernlint.analysis.barriers import Pair, orders_threads, orders_warp, unordered_pairs
-from kernlint.analysis.lanes import WARP, Block, Evaluator
+from kernlint.analysis.lanes import WARP, Block, Evaluator, mask_and, spread
 from kernlint.analysis.lanes_access import moved_bytes, touch
 from kernlint.analysis.lanes_iterations import environments, loop_states, successive
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
+from kernlint.analysis.sharing_meeting import Touched, is_scattered_atomic, meeting_of, nothing, race_threads
 from kernlint.analysis.uniformity import Spread, uniformity
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Expr
@@ -29,15 +30,6 @@ if TYPE_CHECKING:
 
 MAX_JUDGED = 300
 MAX_ANCESTORS = 400
-
-
-@dataclass(frozen=True, eq=False)
-class Touched:
-    """Units (of equal size) touched, and the thread that touches each; both of one length."""
-
-    units: NDArray[np.int64]
-    threads: NDArray[np.int64]
-    used_data: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +133,13 @@ def _race_in(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: boo
                 b = _touched(pair.later, second, scenario, locked, pair, earlier=False, possible=possible)
             if a is None or b is None:
                 return None
-            meeting = _meeting(a, b, WARP)
+            meeting = meeting_of(a, b, WARP)
             within = meeting is None
             if within and warp_matters and pair.earlier is not pair.later:
-                meeting = _meeting(a, b, 1)
+                meeting = meeting_of(a, b, 1)
             if meeting is None:
                 continue
-            threads = _race_threads(meeting)
+            threads = race_threads(meeting)
             used = a.used_data or b.used_data or first.used_data or second.used_data
             unit = _unit(pair)
             size = max(1, moved_bytes(pair.later, scenario))
@@ -190,7 +182,7 @@ def _touched(
             continue
         states = loop_states(loop, at)
         if not states:
-            return _nothing()
+            return nothing()
         used = used or at.used_data
         at = at.extended(states[-1 if earlier else 0])
     free = [loop for loop in access.loops if f"a:{loop.axis.key}" not in at.values]
@@ -201,9 +193,14 @@ def _touched(
     numbers = np.arange(scenario.block.threads)
     for inner in environments(free, at):
         seen = touch(access, inner, scenario)
+        must, may = inner.truth(condition)
+        if seen is None and is_scattered_atomic(access):
+            surely = spread(mask_and(inner.truth(access.guard)[0], must), scenario.block.threads)
+            touched_units.append(numbers[surely])
+            threads.append(numbers[surely])
+            continue
         if seen is None:
             return None
-        must, may = inner.truth(condition)
         active = np.logical_and(seen.possible, may) if possible else np.logical_and(seen.active, must)
         first, chosen = seen.first_byte[active] // unit, numbers[active]
         for step in range(max(1, seen.size // unit)):
@@ -211,50 +208,13 @@ def _touched(
             threads.append(chosen)
         used = used or seen.used_data
     if not touched_units:
-        return _nothing()
-    return Touched(np.concatenate(touched_units), np.concatenate(threads), used)
-
-
-def _nothing() -> Touched:
-    import numpy as np
-
-    return Touched(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        return nothing()
+    anywhere = is_scattered_atomic(access)
+    return Touched(np.concatenate(touched_units), np.concatenate(threads), used and not anywhere, anywhere)
 
 
 def _unit(pair: Pair) -> int:
     return math.gcd(moved_bytes(pair.earlier), moved_bytes(pair.later)) or 1
-
-
-def _meeting(a: Touched, b: Touched, group: int) -> tuple[int, int, int, int, int] | None:
-    """(unit, threads of a: least, most, threads of b: least, most) of the first unit touched by threads of different
-    groups; None when every common unit belongs to one group of `group` threads."""
-    import numpy as np
-
-    common = np.intersect1d(a.units, b.units)
-    if common.size == 0:
-        return None
-    sides = []
-    for units, threads in ((a.units, a.threads), (b.units, b.threads)):
-        inside = np.isin(units, common)
-        order = np.lexsort((threads[inside], units[inside]))
-        sorted_units, sorted_threads = units[inside][order], threads[inside][order]
-        starts = np.searchsorted(sorted_units, common, side="left")
-        ends = np.searchsorted(sorted_units, common, side="right") - 1
-        sides.append((sorted_threads[starts], sorted_threads[ends]))
-    (least_a, most_a), (least_b, most_b) = sides
-    low = np.minimum(least_a, least_b) // group
-    high = np.maximum(most_a, most_b) // group
-    racing = np.flatnonzero(low != high)
-    if racing.size == 0:
-        return None
-    at = racing[0]
-    return int(common[at]), int(least_a[at]), int(most_a[at]), int(least_b[at]), int(most_b[at])
-
-
-def _race_threads(meeting: tuple[int, int, int, int, int]) -> tuple[int, int]:
-    """A thread of each side that differ, furthest apart."""
-    _, least_a, most_a, least_b, most_b = meeting
-    return (least_a, most_b) if abs(most_b - least_a) >= abs(most_a - least_b) else (most_a, least_b)
 
 
 def _same_value(kernel: Kernel, race: Race) -> bool:
