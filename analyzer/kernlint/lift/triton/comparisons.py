@@ -100,6 +100,8 @@ def _sameness(state: State, left: Thing, right: Thing, node: ast.expr) -> Condit
     if isinstance(left, DType) and isinstance(right, DType):
         if left.type is not None and right.type is not None:
             return TRUE if left.type == right.type else FALSE
+        if left.like is not None and left.like is right.like:
+            return TRUE
         return flag(f"{_dtype_name(left)} == {_dtype_name(right)}")
     if isinstance(left, Value) and isinstance(right, Value):
         if left is right:

@@ -34,7 +34,8 @@ def joined(state: State, condition: Condition, then: Thing, otherwise: Thing, no
         return then
     if isinstance(then, DType) and isinstance(otherwise, DType):
         same = then.type is not None and then.type == otherwise.type
-        return then if same else DType(None, then.like or otherwise.like)
+        same = same or (then.type is None and otherwise.type is None and then.like is otherwise.like)
+        return then if same else DType(None)  # two types meet: neither is known
     if isinstance(then, Value) and isinstance(otherwise, Value):
         return _values(state, condition, then, otherwise, node)
     for present, absent, when in ((then, otherwise, negate(condition)), (otherwise, then, condition)):

@@ -50,7 +50,10 @@ def run_for(state: State, node: ast.For) -> bool:
 def _new_loop(state: State, node: ast.For | ast.While, trip: Expr | None) -> Loop:
     key = f"k{state.loop_count}"
     state.loop_count += 1
-    axis = Axis(AxisKind.LOOP, key, key, trip)
+    name = key
+    if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+        name = f"turn({node.target.id})"  # people know the variable, not the key
+    axis = Axis(AxisKind.LOOP, key, name, trip)
     header = node.iter if isinstance(node, ast.For) else node.test
     loop = Loop(axis, state.span(header), path=state.path, trip_count=trip)
     state.emit(loop)
