@@ -37,7 +37,7 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
     sinks = _sinks(kernel)
     carries = [value for value in kernel.values if value.op == "carry" and len(value.args) > 1]
     exchanges = thread_exchanges(kernel) if kernel.framework is Framework.CUDA else []
-    faults = [fault for carry in carries if (fault := initial_fault(carry)) is not None]
+    faults = [fault for carry in carries if (fault := initial_fault(carry, kernel)) is not None]
     if sinks or carries or exchanges:
         result = interpret([*sinks, *carries, *(exchange.source for exchange in exchanges)])
         for sink in sinks:
@@ -186,7 +186,7 @@ def _faults_of_accumulation(carry: Value, result: PaddingResult) -> list[Padding
     if not isinstance(loop, Loop):
         return []
     step = accumulation(carry)
-    if step is None or step.operation not in ("sum", "max", "min", "prod") or step.at.op in ("fma", "dot"):
+    if step is None or step.operation not in ("sum", "max", "min") or step.at.op in ("fma", "dot"):
         return []
     found = []
     for entry in result.of(step.added).entries:

@@ -105,7 +105,11 @@ def same_value(a: Value, b: Value) -> bool:
     return a is b
 
 
-_MAGNITUDES = ("abs", "amax", "absmax", "scale", "norm", "len", "count", "size", "prob", "exp", "weight_sq", "dist")
+_MAGNITUDES = ("abs", "amax", "absmax", "scale", "norm", "len", "count", "size", "prob", "exp", "dist", "sampling")
+
+
+def is_magnitude_name(name: str) -> bool:
+    return any(part in name.lower() for part in _MAGNITUDES)
 
 
 def magnitude_by_name(*values: Value | None) -> bool:
@@ -117,6 +121,6 @@ def magnitude_by_name(*values: Value | None) -> bool:
             value = value.args[0]
         access = value.access
         names = [value.name, access.buffer.name if access is not None and access.buffer is not None else ""]
-        if any(part in name.lower() for name in names for part in _MAGNITUDES):
+        if any(is_magnitude_name(name) for name in names):
             return True
     return False

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernlint.analysis.accumulation import OPERATIONS, accumulation
-from kernlint.analysis.padding_identity import is_identity, magnitude_by_name
+from kernlint.analysis.padding_identity import is_identity, is_magnitude_name, magnitude_by_name
 from kernlint.analysis.padding_interpret import PaddingResult
 from kernlint.analysis.padding_judge import Fault, PaddingFault, judge
 from kernlint.analysis.padding_state import constant
@@ -45,10 +45,13 @@ def _shuffled(kernel: Kernel) -> Iterator[Exchange]:
         operation = OPERATIONS.get(value.op)
         if operation is None or len(value.args) != 2:
             continue
-        for arg in value.args:
+        for arg, own in (value.args, value.args[::-1]):
             moved = _seen_through(arg)
             if is_exchange(moved) and moved.args:
-                yield Exchange(operation, _before_loops(moved.args[0]), value)
+                source = _before_loops(moved.args[0])
+                # Combined with its own neighbour's; anything else is arithmetic on a shuffled value.
+                if source is _before_loops(_seen_through(own)) or source is _before_loops(own):
+                    yield Exchange(operation, source, value)
 
 
 def _voted(kernel: Kernel) -> Iterator[Exchange]:
@@ -116,8 +119,12 @@ def exchange_faults(exchange: Exchange, result: PaddingResult) -> Iterator[Paddi
                 yield fault
 
 
-def initial_fault(carry: Value) -> PaddingFault | None:
-    """A running maximum that starts at 0 never goes below it; a running minimum never above."""
+def initial_fault(carry: Value, kernel: Kernel) -> PaddingFault | None:
+    """A running maximum that starts at 0 never goes below it; a running minimum never above.
+
+    Sure only for floating-point input of the kernel itself: in most code that starts at 0 the data cannot be negative
+    (partial maxima of magnitudes, scales, probabilities), and nothing but a name says so.
+    """
     step = accumulation(carry)
     if step is None or step.operation not in ("max", "min"):
         return None
@@ -129,11 +136,18 @@ def initial_fault(carry: Value) -> PaddingFault | None:
         return None  # a bound of the author's own
     dtype = step.at.dtype
     surely_float = dtype is not None and dtype.is_float and not step.at.polymorphic
-    confidence = Confidence.HIGH if surely_float and not magnitude_by_name(step.added, carry) else Confidence.MEDIUM
+    named = magnitude_by_name(step.added, carry) or is_magnitude_name(kernel.name)
+    confidence = Confidence.HIGH if surely_float and _is_input(step.added) and not named else Confidence.MEDIUM
     if dtype is not None and not dtype.is_float:
         confidence = Confidence.LOW
     state = constant(float(number), carry.args[0])
     return PaddingFault(Fault.WRONG_IDENTITY, step.at, step.operation, carry, TRUE, state, confidence)
+
+
+def _is_input(value: Value) -> bool:
+    """A plain load from a tensor parameter."""
+    access = _seen_through(value).access
+    return access is not None and access.buffer is not None and access.buffer.is_param
 
 
 def _literal(value: Value) -> Value | None:
