@@ -10,7 +10,7 @@ from kernlint.analysis.extents import is_external
 from kernlint.analysis.launches import LaunchView
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, AxisKind, Expr, axes_of
-from kernlint.ir.kernel import Access, Framework, Kernel
+from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.value import Value
 
 LIMIT = 2**31
@@ -229,12 +229,18 @@ def _grows(value: Value) -> bool:
     return value.expr is not None and any(_counts(atom) for atom in value.expr.deep_atoms)
 
 
-def admits_large_tensors(kernel: Kernel) -> bool:
-    """Whether the interface itself takes 64-bit sizes or indices (`long long total`, int64 ids)."""
-    return kernel.framework is Framework.CUDA and any(
-        p.dtype is not None and p.dtype.is_integer and p.dtype.bits > 32 and p.role.value in ("scalar", "pointer")
-        for p in kernel.params
-    )
+def narrows_a_factor(product: Value) -> bool:
+    """Whether a 64-bit number is cut to 32 bits right before the product: the interface admits large ones."""
+    for factor in product.args:
+        value = factor
+        for _ in range(8):
+            if value.op != "cast" or not value.args:
+                break
+            source = value.args[0]
+            if width(value) is Width.NARROW and width(source) is Width.WIDE:
+                return True
+            value = source
+    return False
 
 
 def is_tensor_size(atom: Atom) -> bool:

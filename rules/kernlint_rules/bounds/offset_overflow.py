@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from kernlint.analysis.launches import LaunchView, views
 from kernlint.analysis.overflow import (
     NarrowProduct,
-    admits_large_tensors,
     bounded_below_limit,
     is_row_offset,
     is_tensor_size,
     narrow_products,
+    narrows_a_factor,
     spans_a_tensor,
     widens_elsewhere,
 )
@@ -120,7 +120,7 @@ class OffsetOverflow(Rule):
         self, found: list[NarrowProduct], kernel: Kernel, perspectives: tuple[LaunchView, ...]
     ) -> Confidence:
         """HIGH for a row offset when the interface, the kernel or the launch shows that tensors may be large."""
-        if admits_large_tensors(kernel):
+        if any(narrows_a_factor(product.product) for product in found):
             return Confidence.HIGH
         rows = [product for product in found if is_row_offset(product)]
         if not rows:
