@@ -19,7 +19,7 @@ from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.analysis.sharing_meeting import Touched, is_scattered_atomic, meeting_of, nothing, race_threads
 from kernlint.analysis.uniformity import Spread, uniformity
 from kernlint.ir.condition import Condition
-from kernlint.ir.expr import Expr
+from kernlint.ir.expr import AtomKind, Expr
 from kernlint.ir.kernel import Access, AccessKind, Barrier, Kernel, Loop
 from kernlint.ir.value import Value
 
@@ -124,8 +124,14 @@ def _conditions(pair: Pair) -> list[Condition]:
     return [pair.earlier.guard, pair.later.guard, pair.after, pair.before]
 
 
+def _has_unknowns(pair: Pair) -> bool:
+    """Whether it may depend on data, or on something not understood, who takes part."""
+    unknown = (AtomKind.LOAD, AtomKind.OPAQUE)
+    return any(c.flags or any(atom.kind in unknown for atom in c.deep_atoms) for c in _conditions(pair))
+
+
 def _race_in(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool) -> Race | None:
-    for possible in (False, True):
+    for possible in (False, True) if _has_unknowns(pair) else (False,):
         for first, second in _outer(pair, scenario, locked):
             a = _touched(pair.earlier, first, scenario, locked, pair, earlier=True, possible=possible)
             b = a
@@ -158,14 +164,14 @@ def _outer(pair: Pair, scenario: Scenario, locked: set[int]) -> Iterator[tuple[E
     ]
     if pair.carried is not None and pair.carried in common:
         common = common[: common.index(pair.carried)]
-    for at in scenario.environments(common, 6)[:8]:
+    for at in scenario.environments(common, 3)[:6]:
         if pair.carried is None:
             yield at, at.extended({})
             continue
         if id(pair.carried) not in locked:
             yield at, at.extended({})
             continue
-        for now, then in successive(pair.carried, at):
+        for now, then in successive(pair.carried, at, 3):
             yield at.extended(now), at.extended(then)
 
 

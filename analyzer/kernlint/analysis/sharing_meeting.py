@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernlint.analysis.lanes import MAX_THREADS
 from kernlint.ir.expr import AtomKind
 from kernlint.ir.kernel import Access, AccessKind
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+MAX_RANGE = 1 << 20  # units; more than any block's shared memory has bytes
 Meeting = tuple[int, int, int, int, int]  # unit, least and most thread of the one side, of the other
 
 
@@ -45,25 +47,32 @@ def meeting_of(a: Touched, b: Touched, group: int) -> Meeting | None:
 
     if a.anywhere or b.anywhere:
         return _anywhere(a, b, group)
-    common = np.intersect1d(a.units, b.units)
-    if common.size == 0:
+    if not a.units.size or not b.units.size:
         return None
-    sides = []
-    for units, threads in ((a.units, a.threads), (b.units, b.threads)):
-        inside = np.isin(units, common)
-        order = np.lexsort((threads[inside], units[inside]))
-        sorted_units, sorted_threads = units[inside][order], threads[inside][order]
-        starts = np.searchsorted(sorted_units, common, side="left")
-        ends = np.searchsorted(sorted_units, common, side="right") - 1
-        sides.append((sorted_threads[starts], sorted_threads[ends]))
-    (least_a, most_a), (least_b, most_b) = sides
-    low = np.minimum(least_a, least_b) // group
-    high = np.maximum(most_a, most_b) // group
-    racing = np.flatnonzero(low != high)
+    low, high = max(a.units.min(), b.units.min()), min(a.units.max(), b.units.max())
+    if low > high or high - low > MAX_RANGE:
+        return None
+    least_a, most_a = _extremes(a, int(low), int(high))
+    least_b, most_b = _extremes(b, int(low), int(high))
+    both = (most_a >= 0) & (most_b >= 0)
+    racing = np.flatnonzero(both & (np.minimum(least_a, least_b) // group != np.maximum(most_a, most_b) // group))
     if racing.size == 0:
         return None
     at = racing[0]
-    return int(common[at]), int(least_a[at]), int(most_a[at]), int(least_b[at]), int(most_b[at])
+    return int(low + at), int(least_a[at]), int(most_a[at]), int(least_b[at]), int(most_b[at])
+
+
+def _extremes(side: Touched, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Least and most thread that touches each unit of low..high; most is -1 for untouched ones."""
+    import numpy as np
+
+    inside = (side.units >= low) & (side.units <= high)
+    units, threads = side.units[inside] - low, side.threads[inside]
+    least = np.full(high - low + 1, MAX_THREADS, dtype=np.int64)
+    most = np.full(high - low + 1, -1, dtype=np.int64)
+    np.minimum.at(least, units, threads)
+    np.maximum.at(most, units, threads)
+    return least, most
 
 
 def _anywhere(a: Touched, b: Touched, group: int) -> Meeting | None:
