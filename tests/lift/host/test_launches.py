@@ -153,6 +153,44 @@ def copy(x, y):
     assert repr(found.bindings["p:n"]) == "x.shape[1]"
 
 
+def test_kernels_in_a_namespace() -> None:
+    launch = launch_in(
+        """
+import types
+
+def build():
+    @triton.jit
+    def inner(x_ptr, n):
+        tl.store(x_ptr, n)
+    return types.SimpleNamespace(inner=inner)
+
+def run(x):
+    kernels = build()
+    if kernels is None:
+        return
+    kernels.inner[(1,)](x, x.numel())
+"""
+    )
+    assert launch.kernel is not None
+    assert launch.kernel.name == "inner"
+
+
+def test_kernel_wrapped_by_an_unknown_function() -> None:
+    launch = launch_in(
+        "\ndef copy(x, y, n, tuned):\n    k = tuner(copy_kernel, x.device) if tuned else copy_kernel\n"
+        "    k[(n,)](x, y, n, BLOCK=64)\n"
+    )
+    assert launch.kernel is not None
+
+
+def test_saved_sizes_are_no_transposes() -> None:
+    launch = launch_in(
+        "\nclass F:\n    @staticmethod\n    def backward(ctx, x, y):\n        T = ctx.T\n"
+        "        copy_kernel[(T,)](x, y, T, BLOCK=64)\n"
+    )
+    assert grid_text(launch) == ["ctx.T"]
+
+
 def test_assigned_jit_wrapper() -> None:
     launch = launch_in(
         "\ndef raw_kernel(x_ptr, n):\n    pass\n\nfast = triton.jit(raw_kernel)\n\n"

@@ -124,13 +124,16 @@ def _from_meta(frame: Frame, node: ast.Call) -> HostVal:
 
 
 def _unknown_call(frame: Frame, node: ast.Call, args: Sequence[HostVal]) -> HostVal:
-    """The result of a function not known; it may have written the tensors it was given."""
+    """The result of a function not known; it may have written the tensors it was given.
+
+    Given one kernel, it is taken to return it wrapped: for autotuning by device, or for tracing."""
     from dataclasses import replace
 
     for arg in args:
         if isinstance(arg, Tensor) and arg.init == "empty":
             frame.state.replace_tensor(arg, replace(arg, init="computed"))
-    return frame.unknown(node)
+    kernels = [arg for arg in args if isinstance(arg, KernelRef) and arg.function is not None]
+    return kernels[0] if len(kernels) == 1 else frame.unknown(node)
 
 
 def _known_function(
@@ -143,6 +146,8 @@ def _known_function(
         return _torch_function(frame, node, name, args, keywords)
     if dotted in ("torch.library.wrap_triton", "torch._library.wrap_triton", "wrap_triton") and args:
         return args[0]
+    if dotted == "types.SimpleNamespace" and not args:
+        return Mapping(keywords)
     if dotted in ("functools.partial", "partial") and node.args:
         rest = list(zip(args[1:], node.args[1:], strict=False))
         named = [(key.arg, keywords[key.arg], key.value) for key in node.keywords if key.arg in keywords and key.arg]

@@ -188,6 +188,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> HostVal:
         return KernelRef(node.attr, imported=(module, node.attr))
     if isinstance(base, KernelRef) and node.attr == "fn":
         return base
+    if isinstance(base, Mapping) and node.attr in base.items:
+        return base.items[node.attr]
     found = attribute_of_tensor(frame, base, node)
     if found is not None:
         return found

@@ -67,6 +67,8 @@ def _drop_repeated(functions: list[HostFunction]) -> None:
         kept: list[Launch] = []
         for launch in function.launches:
             through = launch.attrs.get("call_span")
+            if through is not None and launch.import_from is None and "kernel_offset" not in launch.attrs:
+                continue  # reached through a function that is itself only handed the kernel
             key = (launch.attrs["site"], launch.kernel_name, launch.attrs.get("kernel_offset"), through)
             if key not in seen and (through is not None or launch.attrs["site"] not in reached):
                 seen.add(key)

@@ -196,6 +196,10 @@ def join_values(frame: Frame, name: str, condition: Condition, a: HostVal, b: Ho
         whole = a.complete and b.complete and len(shared) == len(a.items) == len(b.items)
         return Mapping(merged, whole)
     kinds = (KernelRef, Choice)
+    if isinstance(a, kinds) and isinstance(b, Given):
+        return a  # or something unknown in its place, such as a tuned copy
+    if isinstance(a, Given) and isinstance(b, kinds):
+        return b
     if isinstance(a, kinds) and isinstance(b, kinds):
         return _choice(condition, a, b)
     if isinstance(a, (Int, Given)) and isinstance(b, (Int, Given)) and (_is_int(a) or _is_int(b)):

@@ -177,16 +177,19 @@ HostVal = (
 )
 
 
+_OBJECTS = frozenset({"self", "cls", "ctx"})
+
+
 def given(key: str, name: str, *, span: Span | None = None, init: str = "given", is_tensor: bool = False) -> Given:
     tensor = Tensor(name, Shape(key, name), f"{key}.dtype", init=init, span=span, storage=name, layout=key)
     return Given(key, name, tensor, is_tensor)
 
 
 def as_tensor(value: HostVal) -> Tensor | None:
-    """The tensor a value is; a value of unknown kind becomes one."""
+    """The tensor a value is; a value of unknown kind becomes one, unless it is the object a method belongs to."""
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, Given) and not value.is_int:
+    if isinstance(value, Given) and not value.is_int and value.name not in _OBJECTS:
         value.is_tensor = True
         return value.tensor
     return None
