@@ -89,6 +89,12 @@ def test_what_cannot_be_read_is_a_finding_and_the_other_files_are_checked(
     assert "z.py:4" in result.out
 
 
+def test_a_large_file_without_kernels_needs_no_word(kernlint: Kernlint) -> None:
+    Path("data.py").write_bytes(b"x = 1\n" * 400_000)
+    assert kernlint(".").code == 0
+    assert "max-file-size" in kernlint("data.py").out  # unless it was asked for
+
+
 def test_a_file_without_permission_is_a_finding(kernlint: Kernlint, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may read everything, so the refusal is put into `open`."""
     Path("closed.cu").write_bytes(_CUDA)

@@ -117,8 +117,7 @@ def _files(arguments: Arguments, config: Config) -> tuple[list[FoundFile], dict[
     if arguments.reads_stdin:
         name = arguments.stdin_filename.replace(os.sep, "/") or STDIN_NAME
         data = sys.stdin.buffer.read(config.max_file_size + 1)
-        problem = f"it is larger than {config.max_file_size} bytes (`max-file-size`)"
-        return [FoundFile(name, problem if len(data) > config.max_file_size else "", explicit=True)], {name: data}, []
+        return [FoundFile(name, explicit=True)], {name: data}, []
     how = Discovery(config.base, config.exclude, config.include, config.respect_gitignore)
     try:
         files, notes = discover(arguments.paths, how)

@@ -17,6 +17,8 @@ from kernlint.source.project import Lookup
 from kernlint.source.suppressions import Suppression, find_suppressions
 
 MAX_FINDINGS_PER_RULE_AND_FILE = 500
+# How `Kernel.incomplete` begins when a front end raised inside a kernel and went on with the next one.
+_FAILED = "internal error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,13 @@ def check_module(
     """Run every rule over a lifted module.  A rule that raises costs one notification; the others go on."""
     findings: list[Finding] = []
     notifications: list[Notification] = []
-    overruns = [(k.span, k.name, k.incomplete) for k in module.kernels if k.incomplete]
+    overruns: list[tuple[Span, str, str]] = []
+    for kernel in module.kernels:
+        if kernel.incomplete.startswith(_FAILED):
+            text = f"{kernel.incomplete} while reading kernel `{kernel.name}`"
+            notifications.append(Notification("error", text, source.path))
+        elif kernel.incomplete:
+            overruns.append((kernel.span, kernel.name, kernel.incomplete))
     context = Context(module=module, targets=settings.targets, versions=settings.versions)
     launches = every_launch(module)
     for rule_class in settings.rules:

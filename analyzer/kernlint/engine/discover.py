@@ -142,6 +142,9 @@ def read_file(found: FoundFile, limit: int) -> tuple[bytes, str]:
             data = file.read(limit + 1)
     except OSError as error:
         return b"", _reason(error)
-    if len(data) > limit:
-        return b"", f"it is larger than {limit} bytes (`max-file-size`)"
-    return data, ""
+    return (data, "") if len(data) <= limit else (b"", too_large(limit))
+
+
+def too_large(limit: int) -> str:
+    """What is said of a file larger than `limit` bytes."""
+    return f"it is larger than {limit} bytes (`max-file-size`)"

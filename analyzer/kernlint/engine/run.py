@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from kernlint.engine.binding import launchers_by_file
 from kernlint.engine.cache import Cache, digest, settings_key
 from kernlint.engine.check import FileResult, Settings, sorted_findings
-from kernlint.engine.discover import FoundFile, read_file
+from kernlint.engine.discover import FoundFile, read_file, too_large
 from kernlint.engine.finish import Sifted, finish, sift
 from kernlint.engine.ignorefiles import repository_root
 from kernlint.engine.pool import run_tasks
@@ -116,7 +116,7 @@ def run(
 def _read_all(files: Iterable[FoundFile], how: Run, cache: Cache, project: Project) -> _Reading:
     reading = _Reading()
     for file in files:
-        data, problem = (how.texts[file.path], "") if file.path in how.texts else read_file(file, how.max_file_size)
+        data, problem = (how.texts[file.path], "") if file.path in how.texts else read_file(file, _glance(how))
         language = language_of(file.path) or guessed_language(data)
         if not problem and language is None:
             problem = "it is neither CUDA nor Python, by its name or its first lines"
@@ -125,6 +125,8 @@ def _read_all(files: Iterable[FoundFile], how: Run, cache: Cache, project: Proje
         relevant = not plain and may_hold_kernels(data, language)
         if not problem and (file.explicit or not plain):
             problem = why_unreadable(data)
+        if not problem and (file.explicit or relevant) and len(data) > how.max_file_size:
+            problem = too_large(how.max_file_size)
         reading.languages[file.path], reading.sizes[file.path] = language, len(data)
         if problem:
             reading.settled[file.path] = FileResult(file.path, problem=problem)
@@ -136,6 +138,11 @@ def _read_all(files: Iterable[FoundFile], how: Run, cache: Cache, project: Proje
             else:
                 reading.tasks.append(Task(file.path, language, len(data)))
     return reading
+
+
+def _glance(how: Run) -> int:
+    """How many bytes of a file are looked at to see whether it is relevant; a large one that is not needs no word."""
+    return 16 * how.max_file_size
 
 
 def _check(

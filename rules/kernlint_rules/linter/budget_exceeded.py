@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlint.finding import Finding, Severity
-from kernlint.rule import FileFacts, Rule
+from kernlint.rule import Example, FileFacts, Rule
+
+
+def _nested(levels: int) -> str:
+    """A kernel with so many conditions inside one another."""
+    return (
+        "__global__ void pick(int* x, int i) {  //~ KL004\n"
+        + "".join(f"if (i != {level}) {{\n" for level in range(levels))
+        + "x[0] = i;\n"
+        + "}" * (levels + 1)
+    )
 
 
 class BudgetExceeded(Rule):
@@ -19,9 +29,8 @@ class BudgetExceeded(Rule):
         "exceeds them is usually generated code."
     )
     advice = "Split the kernel, or leave generated files out with `exclude`."
-    flagged = ()
-    silent = ()
-    abstract = True
+    flagged = (Example("generated code, nested without end", _nested(180)),)
+    silent = (Example("a few levels", _nested(8).replace("  //~ KL004", "")),)
 
     def check_file(self, facts: FileFacts) -> Iterator[Finding]:
         for span, kernel, what in facts.overruns:
