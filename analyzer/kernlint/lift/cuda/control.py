@@ -195,9 +195,9 @@ def _arm(
 ) -> tuple[Left | None, dict[str, Value]]:
     m.push_frame(Frame(cond, branch=branch, arm=arm, value=branch.value, span=branch.span))
     m.regions.append(region)
-    m.layers.append({})
+    m.push_layer()
     left = sequence(m, nodes)
-    writes = m.layers.pop()
+    writes = m.pop_layer()
     m.regions.pop()
     m.pop_frame()
     return left, writes
@@ -212,9 +212,9 @@ def _after_branch(
 ) -> Left | None:
     (then_left, then_writes), (other_left, other_writes) = then, other
     if _always(then_left):
-        m.layers[-1].update(other_writes if not _always(other_left) else {})
+        m.write_all(other_writes if not _always(other_left) else {})
     elif _always(other_left):
-        m.layers[-1].update(then_writes)
+        m.write_all(then_writes)
     else:
         merge_layers(m, cond, then_writes, other_writes, test)
     if then_left is None and other_left is None:
@@ -356,20 +356,20 @@ def _case(m: Machine, node: Node, test: Value, condition: Condition, nodes: list
     target = Target("switch", len(m.layers), len(m.frames) + 1)
     m.targets.append(target)
     if condition.op is Connective.TRUE:
-        m.layers.append({})
+        m.push_layer()
         left = sequence(m, nodes)
-        writes = m.layers.pop()
+        writes = m.pop_layer()
     else:
         branch = Branch(condition, test.span or m.span(node), test, path=tuple(m.frames))
         m.emit(branch)
         left, writes = _arm(m, branch, branch.then, condition, True, nodes)
     m.targets.pop()
-    m.layers.append({})
+    m.push_layer()
     ways = list(target.ways)
     if not _always(left):
         ways.append(Way(TRUE, writes))
     merge_ways(m, ways)
-    merged = m.layers.pop()
+    merged = m.pop_layer()
     if left is None or left.returns.op is not Connective.TRUE:
         merge_layers(m, condition, merged, {}, test)
     return left, _always(left)

@@ -1,7 +1,7 @@
 """The abstract machine that walks one kernel: scopes, variable states, frames, and the values and items it has made.
 
-Variable contents live in a stack of *layers*: an arm of a branch or a loop body writes to a layer of its own, so that
-what it wrote is exactly the layer, whatever the size of the kernel.
+Variable contents are one dictionary with a stack of *layers* that remember what they overwrote: an arm of a branch or a
+loop body has a layer of its own, so that what it wrote is known and taken back at a cost that depends on it alone.
 """
 
 from __future__ import annotations
@@ -162,7 +162,8 @@ class Machine:
         self.expressions = expressions
         self.statements = statements
         self.scope = Scope()
-        self.layers: list[dict[str, Value]] = [{}]
+        self.state: dict[str, Value] = {}
+        self.layers: list[dict[str, Value | None]] = [{}]  # what stood there before the layer wrote
         self.frames: list[Frame] = []
         self.guards: list[Condition | None] = [TRUE]  # by number of frames; None until asked for
         self.regions: list[Region] = [kernel.body]
@@ -234,8 +235,8 @@ class Machine:
         return made
 
     def constant(self, number: int | float | bool, dtype: ElementType, node: Node | None = None) -> Value:
-        expr = const(int(number)) if dtype.is_integer or dtype == BOOL else None
-        cond = (TRUE if number else FALSE) if dtype == BOOL else None
+        expr = const(int(number)) if dtype.is_integer or dtype is BOOL else None
+        cond = (TRUE if number else FALSE) if dtype is BOOL else None
         return self.value("const", (), dtype, node, expr, cond, {"value": number})
 
     def opaque_expr(self, why: str) -> Expr:
@@ -344,23 +345,40 @@ class Machine:
         return Object(ctype, path, self.vids, symbolic)
 
     def read(self, key: str) -> Value | None:
-        for layer in reversed(self.layers):
-            found = layer.get(key)
-            if found is not None:
-                return found
-        return None
+        return self.state.get(key)
 
     def write(self, key: str, value: Value) -> None:
-        self.layers[-1][key] = value
+        layer = self.layers[-1]
+        if key not in layer:
+            layer[key] = self.state.get(key)
+        self.state[key] = value
+
+    def write_all(self, values: dict[str, Value]) -> None:
+        for key, value in values.items():
+            self.write(key, value)
+
+    def write_base(self, key: str, value: Value) -> None:
+        """Content a variable not written so far has had from the beginning."""
+        self.state[key] = value
+
+    def push_layer(self) -> None:
+        self.layers.append({})
+
+    def pop_layer(self) -> dict[str, Value]:
+        """Take back what the top layer wrote, and give it."""
+        layer, state = self.layers.pop(), self.state
+        writes = {key: state[key] for key in layer}
+        for key, before in layer.items():
+            if before is None:
+                del state[key]
+            else:
+                state[key] = before
+        return writes
 
     def writes_since(self, depth: int) -> dict[str, Value]:
-        """Everything written in the layers above `depth`, newest first."""
-        if len(self.layers) == depth + 1:
-            return dict(self.layers[depth])
-        merged: dict[str, Value] = {}
-        for layer in self.layers[depth:]:
-            merged.update(layer)
-        return merged
+        """Everything written in the layers from `depth` on."""
+        state = self.state
+        return {key: state[key] for layer in self.layers[depth:] for key in layer}
 
     # control
 
@@ -467,7 +485,7 @@ def object_of(value: Value) -> Object | None:
 
 
 def integer(value: Value) -> bool:
-    return value.dtype is not None and (value.dtype.is_integer or value.dtype == BOOL)
+    return value.dtype is not None and (value.dtype.is_integer or value.dtype is BOOL)
 
 
 def births_after(machine: Machine, atoms: Iterable[Atom], mark: int) -> bool:

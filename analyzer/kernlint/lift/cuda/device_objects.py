@@ -61,7 +61,7 @@ def field_place(m: Machine, obj: Object, name: str, declared_only: bool = False)
     if m.read(key) is None:
         initial = _initial(m, obj, name, ctype, item)
         if initial is not None:
-            m.layers[0][key] = initial
+            m.write_base(key, initial)
     obj.written.add(name)
     return Place(ctype, key, name=name)
 

@@ -60,7 +60,7 @@ def binary(m: Machine, op: str, a: Value, b: Value, node: Node | None) -> Value:
         elif dtype is not None:
             expr = m.opaque_expr("operand has no integer meaning")
     cond = None
-    if a.dtype == BOOL and b.dtype == BOOL and op in ("&", "|"):
+    if a.dtype is BOOL and b.dtype is BOOL and op in ("&", "|"):
         dtype = BOOL
         parts = (m.cond_of(a), m.cond_of(b))
         cond, expr = (conj(parts) if op == "&" else disj(parts)), None
@@ -167,7 +167,7 @@ def _pointer_arithmetic(m: Machine, op: str, a: Value, b: Value, node: Node | No
     base, index = (a, b) if a.pointer is not None else (b, a)
     if base is b and op == "-":
         return None
-    if index.dtype is not None and not (index.dtype.is_integer or index.dtype == BOOL):
+    if index.dtype is not None and not (index.dtype.is_integer or index.dtype is BOOL):
         return None
     return offset_pointer(m, base, index, node, negative=op == "-")
 
@@ -305,7 +305,7 @@ def _convert_scalar(m: Machine, value: Value, element: ElementType, node: Node |
             if isinstance(number, (int, float)):
                 return m.value("const", (value,), element, node, None, None, {"value": float(number)})
         return m.value("cast", (value,), element, node, None, None, attrs)
-    if element == BOOL:
+    if element is BOOL:
         return m.value("cast", (value,), BOOL, node, None, m.cond_of(value), attrs)
     if value.pointer is not None and value.expr is None:
         return pointer_to_integer(m, value, element, node)
@@ -367,7 +367,7 @@ def join(m: Machine, condition: Condition, a: Value, b: Value, test: Value | Non
     if obj_a is not None and obj_a is obj_b:
         return a
     expr, cond = None, None
-    if a.dtype == BOOL and b.dtype == BOOL:
+    if a.dtype is BOOL and b.dtype is BOOL:
         x, y = m.cond_of(a), m.cond_of(b)
         cond = x if x == y else disj((conj((condition, x)), conj((negate(condition), y))))
     elif dtype is None or not dtype.is_float:

@@ -149,7 +149,7 @@ def _enter(m: Machine, scope: Scope, name: str, value: Value) -> Variable:
     m.vids += 1
     variable = Variable(name, m.vids, UNKNOWN, str(m.vids))
     scope.names[name] = variable
-    m.layers[0][variable.key] = value
+    m.write_base(variable.key, value)
     return variable
 
 

@@ -43,7 +43,7 @@ def merge_layers(
         value = merge_values(m, key, condition, then.get(key), other.get(key), test)
         if value is not None:
             merged[key] = value
-    m.layers[-1].update(merged)
+    m.write_all(merged)
 
 
 def merge_ways(m: Machine, ways: list[Way]) -> Value | None:
@@ -68,5 +68,5 @@ def merge_ways(m: Machine, ways: list[Way]) -> Value | None:
             result = way.result if way.result is result else join(m, way.condition, way.result, result, way.value)
         else:
             result = way.result or result
-    m.layers[-1].update(writes)
+    m.write_all(writes)
     return result

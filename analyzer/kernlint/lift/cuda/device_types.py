@@ -193,7 +193,7 @@ def promoted(element: ElementType | None) -> ElementType | None:
     """Integer promotion: bool and types narrower than int become int."""
     if element is None or element.lanes != 1:
         return element
-    if element == BOOL or (element.is_integer and element.bits < 32):
+    if element is BOOL or (element.is_integer and element.bits < 32):
         return INT32
     return element
 

@@ -92,7 +92,7 @@ def _shared(m: Machine, item: Declared, ctype: CType, is_extern: bool, alignment
         if is_extern and variable.buffer is not None and variable.buffer.dtype != ctype.element:
             pointer = Pointer(variable.buffer, ZERO, None if ctype.depth else ctype.element)
             variable.buffer = None
-            m.layers[0][variable.key] = m.typed("pointer", (), node, pointer=pointer, ctype=ctype)
+            m.write_base(variable.key, m.typed("pointer", (), node, pointer=pointer, ctype=ctype))
         return
     made = m.buffer(item.name, Space.SHARED, ctype, item.node)
     made.alignment = alignment

@@ -247,7 +247,7 @@ def _bind_parameters(
 def run_body(m: Machine, body: Node) -> Value | None:
     """Run a function body in the current scope; what it returned, all ways of returning merged."""
     m.active.append(body.id)
-    m.layers.append({})
+    m.push_layer()
     target = Target("function", len(m.layers) - 1, len(m.frames))
     m.targets.append(target)
     frames = len(m.frames)
@@ -255,7 +255,7 @@ def run_body(m: Machine, body: Node) -> Value | None:
     while len(m.frames) > frames:
         m.pop_frame()
     m.targets.pop()
-    writes = m.layers.pop()
+    writes = m.pop_layer()
     falls = left is None or left.returns.op is not TRUE.op
     ways = list(target.ways)
     if falls:

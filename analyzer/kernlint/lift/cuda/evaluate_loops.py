@@ -99,16 +99,12 @@ def _merge_continues(m: Machine, target: Target, ends: bool) -> None:
     """At the end of the body: the states of every `continue` and of falling off the end become one."""
     if not target.ways:
         return
-    writes = m.layers.pop()
-    base = target.layer
-    m.layers.append({})
+    writes = m.pop_layer()
+    m.push_layer()
     ways = list(target.ways)
-    for way in ways:
-        way.writes = dict(way.writes.items())
     if not ends:
         ways.append(Way(TRUE, writes))
     merge_ways(m, ways)
-    del base
 
 
 def _carry(m: Machine, node: Node, loop: Loop, update: Node | None, body: Node | None) -> list[_Carried]:
@@ -153,7 +149,8 @@ def _carry(m: Machine, node: Node, loop: Loop, update: Node | None, body: Node |
             loop.start, loop.step, loop.variable = held.expr, step[1], name
             continue
         _carry_variable(m, variable, held, loop, layer, found)
-    m.layers.append(layer)
+    m.push_layer()
+    m.write_all(layer)
     loop.carries = tuple(item.value for item in found)
     return found
 
@@ -265,7 +262,7 @@ def _bounds(m: Machine, loop: Loop, carried: list[_Carried], test: Value | None)
 
 def _finish(m: Machine, loop: Loop, carried: list[_Carried], target: Target, mark: int, vid_mark: int) -> None:
     """After the body: closed forms, `next` values, and what the variables hold after the loop."""
-    writes = m.layers.pop()
+    writes = m.pop_layer()
     axis = axis_expr(loop.axis)
     axis_atom = axis.single_atom
     assert axis_atom is not None
@@ -336,7 +333,6 @@ def _after(
     vid_mark: int,
 ) -> None:
     """Write to the enclosing layer what each variable holds after the loop."""
-    top = m.layers[-1]
     by_key = {item.key: item for item in carried}
     for way in target.breaks:
         for key, value in way.writes.items():
@@ -346,23 +342,23 @@ def _after(
         item = by_key.get(key)
         if key.startswith("["):
             if m.read(key) is not None:
-                top[key] = TypedValue("tuple", items={})
+                m.write(key, TypedValue("tuple", items={}))
             continue
         if item is None:
             owner = key.split(".")[0].split("<")[0]
             if owner.isdigit() and int(owner) > vid_mark:
                 continue
-            top[key] = _unknown_after(m, value)
+            m.write(key, _unknown_after(m, value))
             continue
         delta = deltas.get(key)
         if delta is not None and not delta.terms:
-            top[key] = item.init
+            m.write(key, item.init)
         elif delta is not None and loop.trip_count is not None and not target.breaks:
-            top[key] = _moved(m, item, delta * arith.maximum(loop.trip_count, const(0)), closed)
+            m.write(key, _moved(m, item, delta * arith.maximum(loop.trip_count, const(0)), closed))
         elif value is item.value:
-            top[key] = item.init
+            m.write(key, item.init)
         else:
-            top[key] = _last(m, item)
+            m.write(key, _last(m, item))
 
 
 def _moved(m: Machine, item: _Carried, amount: Expr, closed: dict[Atom, Expr]) -> Value:

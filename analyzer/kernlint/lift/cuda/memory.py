@@ -82,7 +82,7 @@ def load_from(m: Machine, address: Value, ctype: CType, node: Node, **extra: Any
     expr = known.expr if known is not None else None
     if expr is None and (element is None or not element.is_float):
         expr = _load_expr(m, made, node)
-    cond = negate(equals_zero(expr)) if element == BOOL and expr is not None else None
+    cond = negate(equals_zero(expr)) if element is BOOL and expr is not None else None
     if element is None and ctype.is_object and ctype.struct is not None:
         held = m.new_object(ctype, "?")
         result: Value = m.typed("load", (address,), node, ctype=ctype, obj=held)
