@@ -69,8 +69,38 @@ def logsumexp(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 """,
             language="python",
         ),
+        Example(
+            "variance across a warp",
+            """\
+__global__ void variance(const float* x, float* out, int n) {
+    int t = threadIdx.x;
+    float v = t < n ? x[blockIdx.x * n + t] : 0.0f;
+    float sum = v;
+    for (int k = 16; k > 0; k >>= 1) sum += __shfl_xor_sync(0xffffffff, sum, k);
+    float d = v - sum / n;  //~ KL105
+    float q = d * d;
+    for (int k = 16; k > 0; k >>= 1) q += __shfl_xor_sync(0xffffffff, q, k);
+    if (t == 0) out[blockIdx.x] = q / n;
+}
+""",
+        ),
     )
     silent = (
+        Example(
+            "idle threads hold 0 again",
+            """\
+__global__ void variance(const float* x, float* out, int n) {
+    int t = threadIdx.x;
+    float v = t < n ? x[blockIdx.x * n + t] : 0.0f;
+    float sum = v;
+    for (int k = 16; k > 0; k >>= 1) sum += __shfl_xor_sync(0xffffffff, sum, k);
+    float d = t < n ? v - sum / n : 0.0f;
+    float q = d * d;
+    for (int k = 16; k > 0; k >>= 1) q += __shfl_xor_sync(0xffffffff, q, k);
+    if (t == 0) out[blockIdx.x] = q / n;
+}
+""",
+        ),
         Example(
             "mask applied again",
             _HEAD

@@ -81,8 +81,36 @@ def mean(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 """,
             language="python",
         ),
+        Example(
+            "block maximum, idle threads hold 0",
+            """\
+__global__ void row_max(const float* x, float* out, int n) {
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    float v = t < n ? x[blockIdx.x * n + t] : 0.0f;  //~ KL104
+    s[t] = v;
+    __syncthreads();
+    for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+        if (t < k) s[t] = fmaxf(s[t], s[t + k]);
+        __syncthreads();
+    }
+    if (t == 0) out[blockIdx.x] = s[0];
+}
+""",
+        ),
     )
     silent = (
+        Example(
+            "block maximum of magnitudes",
+            """\
+__global__ void row_amax(const float* x, float* out, int n) {
+    int t = threadIdx.x;
+    float v = t < n ? fabsf(x[blockIdx.x * n + t]) : 0.0f;
+    for (int k = 16; k > 0; k >>= 1) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, k));
+    if (t == 0) out[blockIdx.x] = v;
+}
+""",
+        ),
         Example(
             "softmax padded with -inf",
             _HEAD
