@@ -17,7 +17,7 @@ from kernlint.ir import arith
 from kernlint.ir.condition import Condition, at_most, less
 from kernlint.ir.expr import Expr, const, host, param
 from kernlint.ir.host import GridDim, Launch
-from kernlint.ir.kernel import Framework, Kernel
+from kernlint.ir.kernel import Framework, Kernel, Param, ParamRole
 from kernlint.ir.types import FLOAT32, Space, Span
 from kernlint.ir.value import Buffer
 
@@ -104,6 +104,8 @@ def test_threads_are_the_product_of_the_block() -> None:
 
 def test_a_size_also_passed_to_the_kernel_is_data() -> None:
     made = launch([const(1)], [N])
+    size = Param("n", ParamRole.SCALAR, HERE)
+    made.kernel = Kernel("k", Framework.CUDA, HERE, HERE, (size,))
     assert not is_data_size(N, made)
     made.bindings["p:n"] = N
     assert is_data_size(N, made)

@@ -17,7 +17,7 @@ from kernlint.ir import arith
 from kernlint.ir.condition import Condition, at_least_zero, at_most
 from kernlint.ir.expr import ONE, Atom, AtomKind, Expr, const, substitute
 from kernlint.ir.host import GridDim, Launch
-from kernlint.ir.kernel import Kernel
+from kernlint.ir.kernel import Kernel, ParamRole
 from kernlint.ir.types import Space
 from kernlint.ir.value import Buffer
 from kernlint.target.limits import MAX_GRID_DIM
@@ -177,8 +177,12 @@ def block_threads(launch: Launch) -> Expr | None:
 
 
 def is_data_size(expr: Expr, launch: Launch) -> bool:
-    """Whether the expression contains a host value that is also passed to the kernel, as sizes are."""
-    passed = {atom for value in launch.bindings.values() for atom in value.deep_atoms}
+    """Whether the expression contains a host value that is also a run-time argument of the kernel, as sizes are."""
+    kernel = launch.kernel
+    if kernel is None:
+        return False
+    scalars = {f"p:{param.name}" for param in kernel.params if param.role is ParamRole.SCALAR}
+    passed = {atom for key, value in launch.bindings.items() if key in scalars for atom in value.deep_atoms}
     return any(atom.kind is AtomKind.HOST and atom in passed for atom in expr.deep_atoms)
 
 
@@ -211,8 +215,13 @@ def _product(extents: Iterable[Expr], bound: dict[Atom, Expr]) -> int | None:
 
 
 def dynamic_arrays(kernel: Kernel) -> list[Buffer]:
-    """`extern __shared__` arrays the kernel really uses."""
-    used = {id(access.buffer) for access in kernel.accesses}
+    """`extern __shared__` arrays the kernel uses whatever its compile-time parameters and flags are."""
+    names = {f"p:{param.name}" for param in kernel.params if param.is_compile_time}
+    used = {
+        id(access.buffer)
+        for access in kernel.accesses
+        if not access.guard.flags and not any(atom.key in names for atom in access.guard.deep_atoms)
+    }
     return [b for _, b in sorted(kernel.buffers.items()) if b.dynamic and id(b) in used]
 
 

@@ -17,7 +17,7 @@ from kernlint.analysis.lanes_access import moved_bytes, touch
 from kernlint.analysis.lanes_iterations import environments, loop_states, successive
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.analysis.sharing_meeting import Touched, is_scattered_atomic, meeting_of, nothing, race_threads
-from kernlint.analysis.uniformity import Spread, uniformity
+from kernlint.analysis.sharing_values import stores_same_value
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import AtomKind, Expr
 from kernlint.ir.kernel import Access, AccessKind, Barrier, Kernel, Loop
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 MAX_JUDGED = 300
-MAX_ANCESTORS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +76,13 @@ def shared_races(kernel: Kernel) -> list[Race]:
         race = _judge(kernel, pair, locked, warp_matters=_key(pair) in unsynced)
         if race is not None and (place not in found or race.certain):
             found[place] = race
-    return sorted(found.values(), key=lambda race: (race.write.ordinal, race.other.ordinal))
+    # Warps that all store the same values redundantly read back what they could have written themselves.
+    redundant = {id(race.write) for race in found.values() if race.same_value and race.write is race.other}
+    races = [
+        replace(race, same_value=True) if id(race.write) in redundant and not race.other.writes else race
+        for race in found.values()
+    ]
+    return sorted(races, key=lambda race: (race.write.ordinal, race.other.ordinal))
 
 
 def _key(pair: Pair) -> tuple[int, int, int]:
@@ -117,7 +122,12 @@ def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool) -> 
         guessed = any(atom.key in found.scenario.assumed for part in parts for atom in part.deep_atoms)
         wide = not guessed and _holds_for_other_blocks(pair, found.scenario, locked, warp_matters)
     carved = _crosses_carved_arrays(pair)
-    return replace(found, same_value=_same_value(kernel, found), for_any_block=wide, across_arrays=carved)
+    return replace(
+        found,
+        same_value=stores_same_value(kernel, pair, found.scenario, (found.earlier_thread, found.later_thread)),
+        for_any_block=wide,
+        across_arrays=carved,
+    )
 
 
 def _conditions(pair: Pair) -> list[Condition]:
@@ -223,42 +233,6 @@ def _unit(pair: Pair) -> int:
     return math.gcd(moved_bytes(pair.earlier), moved_bytes(pair.later)) or 1
 
 
-def _same_value(kernel: Kernel, race: Race) -> bool:
-    """Whether both accesses store what is one and the same value."""
-    a, b = race.pair.earlier, race.pair.later
-    if not (a.kind is AccessKind.STORE and b.kind is AccessKind.STORE) or a.value is None or b.value is None:
-        return False
-    if _literal(a.value) is not None and _literal(a.value) == _literal(b.value):
-        return True
-    if a.value is not b.value:
-        return False
-    threads = (race.earlier_thread, race.later_thread)
-    return uniformity(kernel).of_value(a.value) is Spread.BLOCK or _is_same_in(a.value, race.scenario, threads)
-
-
-def _is_same_in(value: Value, scenario: Scenario, threads: tuple[int, int]) -> bool:
-    """Whether two threads compute a value from the same addresses and numbers."""
-    axes = scenario.block.coordinates
-    views = [scenario.evaluator({key: int(lanes[t]) for key, lanes in axes.items()}) for t in threads]
-    queue, seen = [value], {id(value)}
-    for current in queue:
-        expr = current.access.index if current.access is not None and current.op == "load" else current.expr
-        if expr is not None and not any(atom.axis is not None and atom.axis.thread for atom in expr.deep_atoms):
-            continue
-        if expr is not None:
-            numbers = [view.integer(expr) for view in views]
-            if numbers[0] is None or numbers[0] != numbers[1]:
-                return False
-            continue
-        if current.op in ("opaque", "shuffle", "vote", "atomic", "load") or len(seen) > MAX_ANCESTORS:
-            return False
-        for arg in current.args:
-            if id(arg) not in seen:
-                seen.add(id(arg))
-                queue.append(arg)
-    return True
-
-
 def _array_name(access: Access) -> str:
     """What the pointer variable behind an access is called; arrays carved out of one buffer have different ones."""
     value = access.attrs.get("address")
@@ -276,14 +250,6 @@ def _crosses_carved_arrays(pair: Pair) -> bool:
     if buffer is None or not (buffer.dynamic or pair.earlier.pointer.casts or pair.later.pointer.casts):
         return False
     return _array_name(pair.earlier) != _array_name(pair.later)
-
-
-def _literal(value: Value) -> object:
-    while value.op == "cast" and value.args:
-        value = value.args[0]
-    if value.expr is not None and value.expr.constant is not None:
-        return float(value.expr.constant)
-    return value.attrs.get("value") if value.op == "const" else None
 
 
 def _holds_for_other_blocks(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool) -> bool:

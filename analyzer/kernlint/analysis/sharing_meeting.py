@@ -36,8 +36,19 @@ def nothing() -> Touched:
 
 def is_scattered_atomic(access: Access) -> bool:
     """An atomic at an index from memory, as in histograms.  That it is an atomic says that threads do meet there."""
-    kinds = {atom.kind for atom in access.index.deep_atoms}
-    return access.kind is AccessKind.ATOMIC and AtomKind.LOAD in kinds and AtomKind.OPAQUE not in kinds
+    if access.kind is not AccessKind.ATOMIC:
+        return False
+    scattered = False
+    for mono, _ in access.index.terms:
+        inner = {atom for factor in mono for atom in {factor}.union(*(arg.deep_atoms for arg in factor.args))}
+        kinds = {atom.kind for atom in inner}
+        if AtomKind.OPAQUE in kinds:
+            return False
+        if AtomKind.LOAD in kinds:
+            scattered = True
+        elif any(atom.axis is not None and atom.axis.thread for atom in inner):
+            return False  # each warp or thread has a part of its own
+    return scattered
 
 
 def meeting_of(a: Touched, b: Touched, group: int) -> Meeting | None:
