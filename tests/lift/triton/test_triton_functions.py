@@ -189,3 +189,26 @@ def test_a_stand_in_for_a_missing_function_is_not_taken_at_its_word() -> None:
     )
     assert index(kernel.accesses[0]) == "arange(B)"
     assert str(kernel.accesses[0].buffer) == "x"
+
+
+def test_a_kernel_inside_a_function_sees_its_siblings_and_constants() -> None:
+    kernel = lift(
+        """
+        def make(n):
+            import triton.language as tl
+            WIDTH = 32
+            other = n + 1
+
+            @triton.jit
+            def start(p):
+                return p + tl.program_id(0) * WIDTH
+
+            @triton.jit
+            def kernel(p):
+                tl.store(start(p) + other, 0)
+        """
+    )
+    (store,) = kernel.accesses
+    assert str(store.buffer) == "p"
+    assert index(store) == "32*program_id(0) + n + 1"
+    assert kernel.opaque_reasons == {}

@@ -12,6 +12,7 @@ from kernlint.lift.host.definitions import Assigned, Function
 from kernlint.lift.host.scope import PythonScope, is_triton_jit
 from kernlint.lift.triton import decorators
 from kernlint.lift.triton.calls import default_of, prepare
+from kernlint.lift.triton.closures import closure_of
 from kernlint.lift.triton.control import run_block
 from kernlint.lift.triton.memory import buffer_named
 from kernlint.lift.triton.registry import type_named
@@ -29,8 +30,9 @@ def lift_triton(tree: ast.Module, source: SourceFile, scope: PythonScope, resolv
     called: set[int] = set()
     functions = _jit_functions(scope)
     shared: dict[tuple[str, str], Thing] = {}
+    closures: dict[int, dict[str, Thing]] = {}
     for function in functions:
-        kernel, state = _lift(function, scope, shared)
+        kernel, state = _lift(function, scope, shared, closures)
         kernels.append(kernel)
         called |= state.called
     for function, kernel in zip(functions, kernels, strict=True):
@@ -67,7 +69,12 @@ def _makes_kernels(scope: PythonScope, node: ast.expr) -> bool:
     return False
 
 
-def _lift(function: Function, scope: PythonScope, shared: dict[tuple[str, str], Thing]) -> tuple[Kernel, State]:
+def _lift(
+    function: Function,
+    scope: PythonScope,
+    shared: dict[tuple[str, str], Thing],
+    closures: dict[int, dict[str, Thing]],
+) -> tuple[Kernel, State]:
     node = function.node
     state = State(scope)
     prepare(state)
@@ -75,6 +82,7 @@ def _lift(function: Function, scope: PythonScope, shared: dict[tuple[str, str], 
     callee = Callee(scope, node, True)
     incomplete = ""
     try:
+        state.env.update(closure_of(state, function, closures))
         _parameters(state, callee)
         activation = Activation(callee, 0)
         state.activations.append(activation)

@@ -101,7 +101,7 @@ def _constant(
     if wrapped is not None:
         return Callee(wrapped[0], wrapped[1].node, True)
     value = definition.value
-    if value is not None and _readable(scope, value, 0):
+    if value is not None and readable(scope, value, 0):
         outer, env = state.scope, state.env
         state.scope, state.env = scope, {}
         state.globals[hash_of(scope, name)] = Static(None)  # breaks cycles
@@ -116,16 +116,16 @@ def _constant(
     return state.global_constant(name)
 
 
-def _readable(scope: PythonScope, node: ast.expr, depth: int) -> bool:
+def readable(scope: PythonScope, node: ast.expr, depth: int) -> bool:
     if depth > 20 or not isinstance(node, _CONSTANT_NODES):
         return False
     if isinstance(node, ast.Call):
         name = scope.dotted(node.func).rpartition(".")[2]
         if name not in _MAKERS:
             return False
-        return all(_readable(scope, arg, depth + 1) for arg in node.args)
+        return all(readable(scope, arg, depth + 1) for arg in node.args)
     children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
-    return all(_readable(scope, child, depth + 1) for child in children)
+    return all(readable(scope, child, depth + 1) for child in children)
 
 
 # ---- attributes ----------------------------------------------------------------------------------------------------
