@@ -26,7 +26,6 @@ _INSTANTIATION = re.compile(
     _SKIP + rb"|\b(?P<word>(?:extern\s+)?template\s+(?:class|struct|union)\s+[^;{}]*;)", re.DOTALL
 )
 _CONST_RESTRICT = re.compile(_SKIP + rb"|\*\s*(?P<word>const\s+)(?=__restrict__?\b)", re.DOTALL)
-_QUICK_ANNOTATION = re.compile(rb"\b(?:" + _WORDS + rb")\b")
 _QUICK_LAMBDA = re.compile(rb"[\])]\s*__(?:host|device|forceinline|noinline)__\s*(?:__\w+__\s*)*(?:[({]|mutable|->)")
 _QUICK_INSTANTIATION = re.compile(rb"\btemplate\s+(?:class|struct|union)\b")
 _QUICK_CONST_RESTRICT = re.compile(rb"\*\s*const\s+__restrict")
@@ -66,10 +65,17 @@ def blanked(data: bytes, edits: list[Edit]) -> bytes:
 def annotation_edits(data: bytes) -> list[Edit]:
     """Edits for annotations the grammar is known not to take, wherever they stand outside comments and strings."""
     edits: list[Edit] = []
-    if _QUICK_ANNOTATION.search(data):
+    if any(word in data for word in _WORDS.split(b"|")):
         for match in _ANNOTATION.finditer(data):
             if match.group("word") is not None:
                 edits.extend(_annotation_edit(data, match.group("word").decode(), match.start(), match.end()))
+    return edits
+
+
+def construct_edits(data: bytes) -> list[Edit]:
+    """Edits for what is rare and always an error: annotated lambdas, explicit instantiations of classes,
+    `* const __restrict__`."""
+    edits: list[Edit] = []
     if _QUICK_LAMBDA.search(data):
         for match in _LAMBDA.finditer(data):
             if match.group("word") is not None:

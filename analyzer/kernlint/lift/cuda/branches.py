@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from dataclasses import dataclass, field
 
@@ -58,15 +59,22 @@ def conditionals(data: bytes) -> list[Conditional]:
 def near_errors(found: list[Conditional], errors: list[tuple[int, int]]) -> list[Conditional]:
     """The conditionals that may be the cause of an error: a directive of theirs touches one, or they are small and
     hold one.  The outer of two nested ones is kept only when it qualifies by its own directives."""
+    starts = [start for start, _ in errors]
+    longest = 0
+    reach: list[int] = []  # the furthest end of any error up to each one
+    for _, end in errors:
+        longest = max(longest, end)
+        reach.append(longest)
+
+    def touched(start: int, end: int) -> bool:
+        index = bisect.bisect_right(starts, end) - 1
+        return index >= 0 and reach[index] >= start
+
     chosen: list[Conditional] = []
     for conditional in found:
-        touches = any(
-            start <= error_end and error_start <= end + 1
-            for start, end in conditional.directives
-            for error_start, error_end in errors
-        )
         small = conditional.end - conditional.start <= MAX_LOCAL
-        holds = small and any(conditional.start <= start and end <= conditional.end for start, end in errors)
-        if touches or holds:
+        if (small and touched(conditional.start, conditional.end)) or any(
+            touched(start, end + 1) for start, end in conditional.directives
+        ):
             chosen.append(conditional)
     return chosen

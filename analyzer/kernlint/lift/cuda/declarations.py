@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ _CONTAINERS = frozenset(
 _CLASSES = frozenset({"struct_specifier", "class_specifier", "union_specifier"})
 _KERNELS = '(function_definition "__global__" body: (compound_statement)) @kernel'
 MAX_ERRORS = 2000
+LAUNCH = re.compile(rb"<<<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def collect(unit: TranslationUnit) -> None:
             if entered is not None:
                 children.append((child, entered))
         pending.extend(reversed(children))
-    _collect_lost_kernels(unit, seen)
+    if unit.root.has_error:
+        _collect_lost_kernels(unit, seen)
     unit.own.sort(key=lambda function: function.node.start_byte)
 
 
@@ -222,6 +225,7 @@ def function_definition(
         parsed_with_errors=node.has_error,
         specialization=specialization,
         is_const_method=any(child.type == "type_qualifier" for child in declarator.children),
+        launches=LAUNCH.search(unit.data, body.start_byte, body.end_byte) is not None,
     )
 
 

@@ -12,7 +12,7 @@ from kernlint.lift.cuda.host_bind import bind
 from kernlint.lift.cuda.host_walk import Walker
 from kernlint.lift.cuda.unit import FunctionDefinition, TranslationUnit
 
-_LAUNCH = re.compile(rb"<<<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel")
+_MARKS = ("<<<", "LaunchKernel", "LaunchCooperativeKernel")
 _WORD = re.compile(rb"\b[A-Za-z_]\w*(?=\s*\()")
 _TEST = re.compile(r"^(?:test|Test|bench|main$)|_test$|Test$")
 
@@ -20,7 +20,7 @@ _TEST = re.compile(r"^(?:test|Test|bench|main$)|_test$|Test$")
 def host_functions(unit: TranslationUnit) -> list[HostFunction]:
     """Every host function defined in the text that launches something, with its launches, in order."""
     launching_macros = frozenset(
-        name.encode() for name, macro in unit.macros.macros.items() if _LAUNCH.search(macro.body.encode())
+        name.encode() for name, macro in unit.macros.macros.items() if any(mark in macro.body for mark in _MARKS)
     )
     launchers = _launching_helpers(unit)
     found = []
@@ -49,20 +49,16 @@ def _launching_helpers(unit: TranslationUnit) -> frozenset[bytes]:
         name.encode()
         for name, functions in unit.functions.items()
         for function in functions
-        if function.is_host and _LAUNCH.search(_body(function))
+        if function.launches and function.is_host
     )
 
 
-def _body(function: FunctionDefinition) -> bytes:
-    return function.unit.data[function.body.start_byte : function.body.end_byte]
-
-
 def _may_launch(function: FunctionDefinition, macros: frozenset[bytes], helpers: frozenset[bytes]) -> bool:
-    body = _body(function)
-    if _LAUNCH.search(body):
+    if function.launches:
         return True
     if not macros and not helpers:
         return False
+    body = function.unit.data[function.body.start_byte : function.body.end_byte]
     return any(word in macros or word in helpers for word in _WORD.findall(body))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernlint.ir.host import HostValue, Launch
-from kernlint.ir.kernel import Kernel, ParamRole
+from kernlint.ir.kernel import Kernel, Param, ParamRole
 
 
 def bind(launch: Launch, kernel: Kernel) -> None:
@@ -25,7 +25,11 @@ def bind(launch: Launch, kernel: Kernel) -> None:
                 _bind_one(launch, param.name, value, integer=True)
     ordinary = sorted((param for param in kernel.params if param.position >= 0), key=lambda param: param.position)
     for param, value in zip(ordinary, launch.positional, strict=False):
-        _bind_one(launch, param.name, value, integer=param.role is not ParamRole.POINTER)
+        _bind_one(launch, param.name, value, integer=_may_be_integer(param))
+
+
+def _may_be_integer(param: Param) -> bool:
+    return param.role is not ParamRole.POINTER and not (param.dtype is not None and param.dtype.is_float)
 
 
 def _bind_one(launch: Launch, name: str, value: HostValue, integer: bool) -> None:

@@ -50,7 +50,7 @@ def evaluate(w: Walker, node: Node | None, state: State) -> Known:
         found = handler(w, node, state) if handler is not None else _children(w, node, state)
     finally:
         w.depth -= 1
-    return found if found.span is not None else replace(found, span=w.unit.span(node), text=found.text or w.text(node))
+    return found if found.span is not None else found.at(w.unit.span(node), found.text or w.text(node))
 
 
 def _children(w: Walker, node: Node, state: State) -> Known:

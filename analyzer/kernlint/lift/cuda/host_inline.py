@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kernlint.lift.cuda.host_walk import Walker
 
 MAX_INLINE = 5
-_MARKS = (b"<<<", b"cudaLaunch")
 
 
 def inline(w: Walker, name: str, values: list[Known], node: Node, state: State) -> Known | None:
@@ -29,7 +28,7 @@ def inline(w: Walker, name: str, values: list[Known], node: Node, state: State) 
         return None
     function = functions[0]
     body = function.unit.data[function.body.start_byte : function.body.end_byte]
-    launches = any(mark in body for mark in _MARKS)
+    launches = function.launches
     if launches and not any(value.kernels for value in values):
         return None
     if not launches and len(body) > 1500:

@@ -35,9 +35,9 @@ class Lambda:
     unit: TranslationUnit
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Known:
-    """What is known about one host value; unknown parts are None.
+    """What is known about one host value; unknown parts are None.  Never changed once made.
 
     `expr` is its integer meaning, `cond` its truth, `dims` the components of a dim3, `ratio` an exact quotient that has
     not been rounded yet (`n / 256.0`), `kernels` the kernels a function pointer may name, `items` an array initialiser,
@@ -60,6 +60,27 @@ class Known:
     address_of: str = ""  # the variable in `&x`
     span: Span | None = None
     text: str = ""
+
+    def at(self, span: Span, text: str) -> Known:
+        """The same value, written at `span` as `text`."""
+        return Known(
+            self.expr,
+            self.cond,
+            self.literal,
+            self.is_literal,
+            self.dims,
+            self.ratio,
+            self.floating,
+            self.kernels,
+            self.items,
+            self.tensor,
+            self.function,
+            self.dtype,
+            self.root,
+            self.address_of,
+            span,
+            text,
+        )
 
     def as_host_value(self) -> HostValue:
         tensor = self.tensor

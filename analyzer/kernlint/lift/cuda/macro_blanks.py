@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
 import re
+from collections.abc import Iterator
 
 from kernlint.lift.cuda.blanking import Edit, arguments_end, split_arguments
 from kernlint.lift.cuda.macros import Macro, MacroTable, macro_from_directive
@@ -79,6 +79,7 @@ _TYPE_ARGUMENT = re.compile(
     rb"(?:float|double|int|char|bool|void|short|long|unsigned)(?:[ \t]*\*)*)[ \t\r\n]*(?=[,)])"
 )
 _SPACE = b" \t\r\n"
+_MARGIN = 300  # bytes around an error in which its cause is looked for
 
 
 def defined_macros(data: bytes) -> list[Macro]:
@@ -127,12 +128,12 @@ def _argument_of_known(body: str, word: str) -> bool:
     return True
 
 
-def specifier_edits(data: bytes, table: MacroTable, by_shape: bool) -> list[Edit]:
+def specifier_edits(data: bytes, table: MacroTable, errors: list[tuple[int, int]], by_shape: bool) -> list[Edit]:
     """Blank uses of macros that stand for specifiers; `by_shape` also ALL-CAPS words where only a specifier fits."""
     specifiers = {name for name, macro in table.macros.items() if _is_specifier(macro, table)}
     edits: list[Edit] = []
     previous_end = 0
-    for match in _SCAN.finditer(data):
+    for match in _scan(_SCAN, data, errors):
         word = match.group("word")
         if word is None:
             if not match.group().startswith((b'"', b"'")):
@@ -227,10 +228,8 @@ def type_argument_edits(data: bytes, table: MacroTable, errors: list[tuple[int, 
 
     The original text is what a macro expansion gets (`TranslationUnit.argument_texts`)."""
     edits: list[Edit] = []
-    for match in _TYPE_ARGUMENT.finditer(data):
+    for match in _scan(_TYPE_ARGUMENT, data, errors):
         start, end = match.span("type")
-        if not _near(start, end, errors):
-            continue
         text = match.group("type")
         edits.append(Edit(start, end, (), text[:1].upper() + re.sub(rb"[^\w]", b"_", text[1:])))
     return edits
@@ -240,16 +239,13 @@ def ambiguity_edits(data: bytes, errors: list[tuple[int, int]]) -> list[Edit]:
     """Help the grammar where it takes `i < N; ...` for the start of template arguments, by writing `i <(N);...` in as
     many bytes; where a pragma stands between a loop's head and its body; where a macro stands between two strings."""
     edits: list[Edit] = []
-    for match in _LOOP_BOUND.finditer(data):
-        if _near(match.start(), match.end(), errors):
-            start, end = match.span("bound")
-            edits.append(Edit(start - 1, end + 2, (), b"(" + match.group("bound") + b");"))
-    for match in _PRAGMA_BEFORE_BODY.finditer(data):
-        if _near(match.start(), match.end(), errors):
-            edits.append(Edit(*match.span("pragma")))
-    for match in _BETWEEN_STRINGS.finditer(data):
-        if _near(match.start(), match.end(), errors):
-            edits.append(Edit(*match.span("word")))
+    for match in _scan(_LOOP_BOUND, data, errors):
+        start, end = match.span("bound")
+        edits.append(Edit(start - 1, end + 2, (), b"(" + match.group("bound") + b");"))
+    for match in _scan(_PRAGMA_BEFORE_BODY, data, errors):
+        edits.append(Edit(*match.span("pragma")))
+    for match in _scan(_BETWEEN_STRINGS, data, errors):
+        edits.append(Edit(*match.span("word")))
     return edits
 
 
@@ -257,11 +253,11 @@ def statement_edits(data: bytes, table: MacroTable, errors: list[tuple[int, int]
     """Blank ALL-CAPS or defined macro uses at the start of a statement that no `;` ends, near an error."""
     edits: list[Edit] = []
     skip_to = 0
-    for match in _SCAN.finditer(data):
+    for match in _scan(_SCAN, data, errors):
         word = match.group("word")
         if word is None or match.start() < skip_to:
             continue
-        if not (_CAPS.match(word) or word.decode() in table) or not _near(match.start(), match.end(), errors):
+        if not (_CAPS.match(word) or word.decode() in table):
             continue
         before = _text_before(data, match.start())
         directive = before.rsplit(b"\n", 1)[-1].lstrip().startswith(b"#")
@@ -291,7 +287,21 @@ def statement_edits(data: bytes, table: MacroTable, errors: list[tuple[int, int]
     return edits
 
 
-def _near(start: int, end: int, errors: list[tuple[int, int]]) -> bool:
-    """Whether the range lies within 300 bytes of an error; `errors` are disjoint and sorted."""
-    index = bisect.bisect_right(errors, (end + 300, 0))
-    return index > 0 and errors[index - 1][1] + 300 >= start
+def _windows(data: bytes, errors: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Line-aligned byte ranges around the errors, merged.  A range may begin inside a comment: blanking there is
+    harmless."""
+    merged: list[tuple[int, int]] = []
+    for start, end in errors:
+        start = data.rfind(b"\n", 0, max(0, start - _MARGIN)) + 1
+        end = min(len(data), end + _MARGIN)
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _scan(pattern: re.Pattern[bytes], data: bytes, errors: list[tuple[int, int]]) -> Iterator[re.Match[bytes]]:
+    """Matches near errors, in order."""
+    for start, end in _windows(data, errors):
+        yield from pattern.finditer(data, start, end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser, Query, Tree
 
 MAX_NESTING = 400  # brackets; deeper text is not parsed, since every consumer of trees recurses
+MAX_EDITS = 3000
 MAX_BYTES = 8_000_000
 
 
@@ -36,6 +38,27 @@ def query(pattern: str) -> Query:
 
 def parse(data: bytes) -> Tree:
     return _parser().parse(data)
+
+
+def reparse(tree: Tree, data: bytes, ranges: list[tuple[int, int]]) -> Tree:
+    """Parse `data`, which differs from the text of `tree` only in these byte ranges, line ends excepted: about three
+    times as fast as parsing anew.  Line ends are where they were."""
+    if len(ranges) > MAX_EDITS:
+        return parse(data)
+    starts = [0]
+    at = data.find(b"\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = data.find(b"\n", at + 1)
+
+    def point(offset: int) -> tuple[int, int]:
+        row = bisect.bisect_right(starts, offset) - 1
+        return row, offset - starts[row]
+
+    old = tree.copy()
+    for start, end in ranges:
+        old.edit(start, end, end, point(start), point(end), point(end))
+    return _parser().parse(data, old)
 
 
 def first_named(node: Node) -> Node | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.lift.cuda import branches, includes
-from kernlint.lift.cuda.blanking import Edit, annotation_edits, blanked
+from kernlint.lift.cuda.blanking import Edit, annotation_edits, blanked, construct_edits
 from kernlint.lift.cuda.declarations import collect, error_nodes, kernel_count
 from kernlint.lift.cuda.macro_blanks import (
     ambiguity_edits,
@@ -22,7 +22,7 @@ from kernlint.lift.cuda.macro_blanks import (
     type_argument_edits,
 )
 from kernlint.lift.cuda.macros import MacroTable
-from kernlint.lift.cuda.parser import MAX_BYTES, nested_too_deep, parse
+from kernlint.lift.cuda.parser import MAX_BYTES, nested_too_deep, parse, reparse
 from kernlint.lift.cuda.salvage import lost_kernels
 from kernlint.lift.cuda.unit import OffsetMap, Recorded, TranslationUnit
 from kernlint.source.file import NoResolver, Resolver, SourceFile
@@ -111,49 +111,58 @@ class _Parsed:
         return [(node.start_byte, node.end_byte) for node in self.errors]
 
 
-def _parsed(data: bytes, recorded: tuple[Recorded, ...]) -> _Parsed:
-    tree = parse(data)
+def _parsed(tree: Tree, data: bytes, recorded: tuple[Recorded, ...]) -> _Parsed:
     return _Parsed(data, tree, recorded, error_nodes(tree.root_node) if tree.root_node.has_error else [])
 
 
-def _badness(parsed: _Parsed) -> tuple[int, int, int]:
-    """Fewer is better: kernels lost (negated count found), errors, bytes in errors."""
-    size = sum(end - start for start, end in parsed.ranges)
-    return -kernel_count(parsed.tree.root_node), len(parsed.errors), size
+def _is_better(tried: _Parsed, current: _Parsed) -> bool:
+    """Whether a parse has fewer errors (or smaller ones) and no kernel less, or finds more kernels."""
+    if not tried.errors and tried.data.count(b"__global__") == current.data.count(b"__global__"):
+        return True
+    if _badness(tried) < _badness(current):
+        return kernel_count(tried.tree.root_node) >= kernel_count(current.tree.root_node)
+    whole = any(end - start > len(current.data) // 2 for start, end in current.ranges)
+    return whole and kernel_count(tried.tree.root_node) > kernel_count(current.tree.root_node)
+
+
+def _badness(parsed: _Parsed) -> tuple[int, int]:
+    return len(parsed.errors), sum(end - start for start, end in parsed.ranges)
 
 
 def _parse_best(data: bytes, known: MacroTable) -> _Parsed:
     edits = annotation_edits(data)
-    current = _parsed(blanked(data, edits), tuple(record for edit in edits for record in edit.records))
+    text = blanked(data, edits)
+    current = _parsed(parse(text), text, tuple(record for edit in edits for record in edit.records))
     if not current.errors or len(data) > MAX_REPAIR_BYTES:
         return current
     table = MacroTable(dict(known.macros))
     for macro in defined_macros(data):
         table.add(macro)
     steps: tuple[Callable[[_Parsed], list[Edit]], ...] = (
+        lambda now: construct_edits(now.data),
         lambda now: ambiguity_edits(now.data, now.ranges),
         lambda now: type_argument_edits(now.data, table, now.ranges),
-        lambda now: specifier_edits(now.data, table, by_shape=False),
-        lambda now: specifier_edits(now.data, table, by_shape=True),
+        lambda now: specifier_edits(now.data, table, now.ranges, by_shape=False),
+        lambda now: specifier_edits(now.data, table, now.ranges, by_shape=True),
         lambda now: statement_edits(now.data, table, now.ranges),
         lambda now: _branch_edits(now, 0),
         lambda now: _branch_edits(now, -1),
     )
-    badness = _badness(current)
     for _ in range(MAX_ROUNDS):
-        before = badness
+        before = current
         for step in steps:
             edits = step(current)
             if not edits:
                 continue
             records = current.recorded + tuple(record for edit in edits for record in edit.records)
-            tried = _parsed(blanked(current.data, edits), records)
-            tried_badness = _badness(tried)
-            if tried_badness < badness:
-                current, badness = tried, tried_badness
+            text = blanked(current.data, edits)
+            ranges = sorted((edit.start, edit.end) for edit in edits)
+            tried = _parsed(reparse(current.tree, text, ranges), text, records)
+            if _is_better(tried, current):
+                current = tried
             if not current.errors:
                 return current
-        if badness == before:
+        if current is before:
             break
     return current
 

@@ -107,6 +107,7 @@ class FunctionDefinition:
     parsed_with_errors: bool = False
     specialization: str = ""  # template arguments of an explicit specialization, as written
     is_const_method: bool = False
+    launches: bool = False  # the body holds a launch
 
     @property
     def is_kernel(self) -> bool:
