@@ -49,9 +49,15 @@ def test_loads_are_as_uniform_as_their_address() -> None:
     assert of().of_value(load(TID + 1)) is Spread.THREAD
 
 
-def test_shuffles_and_atomics_differ_votes_do_not_within_a_warp() -> None:
+def test_reductions_by_shuffles_are_unknown() -> None:
+    x = load(TID)
+    turned = Value("shuffle", (x,), attrs={"kind": "xor"})
+    assert of().of_value(turned) is None
+    assert of().of_value(Value("add", (x, turned))) is None
+
+
+def test_atomics_differ_votes_do_not_within_a_warp() -> None:
     known = of()
-    assert known.of_value(Value("shuffle", (load(BLOCK),), attrs={"kind": "xor"})) is Spread.THREAD
     assert known.of_value(Value("shuffle", (load(TID), number(const(0))), attrs={"kind": "idx"})) is Spread.WARP
     assert known.of_value(Value("atomic")) is Spread.THREAD
     assert known.of_value(Value("vote", (load(TID),), attrs={"kind": "any"})) is Spread.WARP

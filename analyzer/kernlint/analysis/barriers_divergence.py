@@ -63,13 +63,13 @@ def _span(frame: Frame) -> Span | None:
     return frame.branch.span if frame.branch is not None else None
 
 
-def _exit_span(kernel: Kernel, frame: Frame) -> Span | None:
+def _exit_span(kernel: Kernel, frame: Frame, barrier: Barrier) -> Span | None:
     """Where threads leave: the innermost branch with a thread-dependent condition around the exit."""
     outer, known = _span(frame), uniformity(kernel)
     if outer is None:
         return None
     for item in kernel.body.walk():
-        if not isinstance(item, Exit) or not _contains(outer, item.span):
+        if not isinstance(item, Exit) or not _contains(outer, item.span) or not _skips(item, barrier):
             continue
         for around in reversed(item.path):
             where = _span(around)
@@ -78,6 +78,14 @@ def _exit_span(kernel: Kernel, frame: Frame) -> Span | None:
             if known.of_condition(around.condition, around.value) is not Spread.BLOCK:
                 return where
     return outer
+
+
+def _skips(leaving: Exit, barrier: Barrier) -> bool:
+    """Whether an exit leads past a barrier: a return always, `break` and `continue` only within their loop."""
+    if leaving.kind == "return":
+        return True
+    own = [around.loop for around in leaving.path if around.loop is not None]
+    return bool(own) and any(around.loop is own[-1] for around in barrier.path)
 
 
 def _contains(outer: Span, inner: Span) -> bool:
@@ -116,7 +124,7 @@ def _judge(kernel: Kernel, place: _Found) -> Iterator[Divergence]:
     if how is None or how is Spread.BLOCK:
         return
     kind = "loop" if frame.loop is not None else "exit" if frame.exit else "branch"
-    span = _exit_span(kernel, frame) if frame.exit else _span(frame)
+    span = _exit_span(kernel, frame, place.barriers[0]) if frame.exit else _span(frame)
     if span is None:
         return
     barriers = tuple(place.barriers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernlint.ir.expr import AtomKind, Axis, Expr, axis_expr
+from kernlint.ir.expr import AtomKind, Axis, Expr, axes_of, axis_expr
 from kernlint.ir.kernel import Access, Kernel, ParamRole
 
 MAX_CHUNK = 16  # elements
@@ -18,6 +18,11 @@ def takes_neighbours(access: Access, kernel: Kernel) -> bool:
         for other in _alike(access, kernel)
         if (distance := (other.index - access.index).constant)
     )
+
+
+def shifted(a: Access, b: Access) -> bool:
+    """Whether two accesses touch the same pattern at a distance that is the same for all threads."""
+    return not any(axis.thread for axis in axes_of(a.index - b.index))
 
 
 def _step(index: Expr, axis: Axis) -> int | None:

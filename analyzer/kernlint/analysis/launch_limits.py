@@ -62,6 +62,8 @@ def atom_size(atom: Atom, launch: Launch | None = None) -> Size:
         # The first of two dimensions counts rows or tokens, the first of more is a batch; later ones are features.
         first_of_few = shape[2] == "0" and launch is not None and _dimensions(shape[1], launch) == 2
         return Size.LARGE if first_of_few else Size.MIDDLE
+    if atom.name.endswith((".x", ".y", ".z")):
+        return Size.SMALL  # a grid that was handed in
     words = words_of(atom.name.rsplit(".", 1)[-1].rsplit("->", 1)[-1])
     if any(word in _SMALL_WORDS for word in words):
         return Size.SMALL

@@ -13,7 +13,7 @@ from kernlint.ir.value import Value
 
 MAX_ANCESTORS = 400
 MAX_DEPTH = 30
-_CROSS_LANE = ("opaque", "shuffle", "vote", "atomic")
+_CROSS_LANE = ("shuffle", "vote", "atomic")
 
 
 def stores_same_value(kernel: Kernel, pair: Pair, scenario: Scenario, threads: tuple[int, int]) -> bool:
@@ -34,13 +34,12 @@ def _is_same_in(value: Value, scenario: Scenario, threads: tuple[int, int]) -> b
     views = [scenario.evaluator({key: int(lanes[t]) for key, lanes in axes.items()}) for t in threads]
     queue, seen = [value], {id(value)}
     for current in queue:
-        if current.access is not None and current.op == "load":
-            if not _same_expr(current.access.index, views):
-                return False
+        if current.access is not None and current.op == "load" and _same_expr(current.access.index, views):
             continue
         if current.expr is not None and _same_expr(current.expr, views):
             continue
-        if current.op in _CROSS_LANE or len(seen) > MAX_ANCESTORS or (current.expr is not None and not current.args):
+        # Calls that were not understood are taken for functions of their arguments.
+        if current.op in _CROSS_LANE or len(seen) > MAX_ANCESTORS or (not current.args and current.op != "const"):
             return False
         for arg in current.args:
             if id(arg) not in seen:

@@ -115,7 +115,9 @@ class Uniformity:
             broadcast = value.attrs.get("kind") == "idx" and len(value.args) > 1
             if broadcast and self.of_value(value.args[1], depth + 1) is Spread.BLOCK:
                 return Spread.WARP
-            return Spread.THREAD
+            return None  # a butterfly of shuffles ends in one value for all lanes
+        if any(arg.op == "shuffle" for arg in value.args):
+            return None
         if op == "atomic":
             return Spread.THREAD
         if op == "load":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlint.analysis.banks import Conflict, is_certain, worst_conflict
-from kernlint.analysis.coalescing_chunks import takes_neighbours
+from kernlint.analysis.coalescing_chunks import shifted, takes_neighbours
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.finding import Confidence, Finding
 from kernlint.ir.kernel import Access, AccessKind, Framework, Kernel
@@ -84,22 +84,23 @@ void launch(const float* x, float* y) { sum<<<1, 256>>>(x, y); }
     def check_kernel(self, kernel: Kernel, context: Context) -> Iterator[Finding]:
         if kernel.framework is not Framework.CUDA:
             return
-        reported: set[tuple[str, int]] = set()
+        seen: dict[tuple[object, ...], list[Access]] = {}
         for access in kernel.accesses:
-            place = (access.span.path, access.span.start)
-            if access.space is not Space.SHARED or access.kind is AccessKind.ATOMIC or place in reported:
+            if access.space is not Space.SHARED or access.kind is AccessKind.ATOMIC:
                 continue
             conflicts = [(found, s) for s in scenarios(kernel) if (found := worst_conflict(access, s)) is not None]
             if not conflicts:
                 continue
             # Of several launches the mildest counts: the code may be written for the others.
             conflict, scenario = min(conflicts, key=lambda pair: pair[0].ways)
-            if conflict.ways > 1 and conflict.extra > 0:
-                reported.add(place)
+            alike = seen.setdefault((id(access.buffer), conflict.ways, *map(id, access.loops)), [])
+            if conflict.ways > 1 and conflict.extra > 0 and not any(shifted(access, other) for other in alike):
+                alike.append(access)
                 yield self._report(kernel, access, conflict, scenario)
 
     def _report(self, kernel: Kernel, access: Access, conflict: Conflict, scenario: Scenario) -> Finding:
-        guessed = any(atom.key in scenario.assumed for atom in access.index.deep_atoms)
+        mild = conflict.ways < _ENOUGH_WAYS and not scenario.block_known
+        guessed = mild or any(atom.key in scenario.assumed for atom in access.index.deep_atoms)
         clear = conflict.ways >= _ENOUGH_WAYS and not takes_neighbours(access, kernel)
         sure = clear and is_certain(access, scenario)
         name = access.buffer.name if access.buffer is not None else "?"

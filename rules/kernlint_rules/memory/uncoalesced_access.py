@@ -107,7 +107,8 @@ class UncoalescedAccess(Rule):
         small = chunk or takes_neighbours(access, kernel)
         clear = sure and shaped and not small and request.ratio >= _CLEAR_RATIO and stride is not None
         uneven = request.stride is None or stride is None
-        weak = is_compile_time_chunk(stride, kernel) or (uneven and request.ratio < _CLEAR_RATIO)
+        mild = request.ratio < _CLEAR_RATIO and (uneven or takes_neighbours(access, kernel))
+        weak = is_compile_time_chunk(stride, kernel) or mild
         evidence = {"sectors": request.sectors, "minimum": request.minimum, "stride_bytes": request.stride}
         confidence = Confidence.LOW if weak else Confidence.HIGH if clear else Confidence.MEDIUM
         return self.finding(access.span, message, confidence=confidence, kernel=kernel.name, evidence=evidence)

@@ -114,4 +114,4 @@ def _confidence(race: Race) -> Confidence:
         return Confidence.LOW
     if race.certain or race.for_any_block:
         return Confidence.MEDIUM if race.within_warp else Confidence.HIGH
-    return Confidence.LOW if race.within_warp else Confidence.MEDIUM
+    return Confidence.LOW if race.within_warp or race.scenario.launch is None else Confidence.MEDIUM
