@@ -19,6 +19,9 @@ enum Sizes { kA = 3, kB };
 struct Traits { static constexpr int kBlock = 64 * 2; };
 #define CDIV(a, b) (((a) + (b) - 1) / (b))
 #define LAUNCH(T, N) plain<<<CDIV(n, N), N>>>(x, n)
+template <typename K> void configured(cudaLaunchConfig_t* config, K kernel, float* p, int count) {
+  cudaLaunchKernelEx(config, kernel, p, count);
+}
 inline int64_t my_blocks(int64_t a, int64_t b = 128) { const int64_t sum = a + b - 1; return sum / b; }
 """
 N = host("n")
@@ -28,7 +31,7 @@ def launches(body: str, signature: str = "void f(float* x, int n, int m, bool fl
     text = PRELUDE + signature + " {\n" + body + "\n}\n"
     module = lift_cuda(SourceFile("a.cu", text.encode(), "cuda"), NoResolver())
     assert not [region.reason for region in module.unparsed if "internal" in region.reason]
-    return module.launches
+    return [launch for launch in module.launches if launch.host is not None and launch.host.name == "f"]
 
 
 def only(body: str, signature: str = "void f(float* x, int n, int m, bool flag)") -> Launch:
@@ -152,6 +155,8 @@ def test_configuration_arguments_and_binding() -> None:
         "cudaLaunchConfig_t c = {}; c.gridDim = 1; c.blockDim = dim3(32); cudaLaunchKernelEx(&c, plain, x, n);",
         "cudaLaunchConfig_t c{1, 32, 0, 0}; CHECK(cudaLaunchKernelEx(&c, plain, x, n));",
         "cudaLaunchConfig_t c = {.gridDim = dim3(1), .blockDim = 32}; cudaLaunchKernelEx(&c, &plain, x, n);",
+        "cudaLaunchConfig_t c; if (m) { c.gridDim = 1; c.blockDim = 32; } if (m) cudaLaunchKernelEx(&c, plain, x, n);",
+        "cudaLaunchConfig_t c; c.gridDim = 1; c.blockDim = 32; configured(&c, plain, x, n);",
     ],
 )
 def test_ways_to_launch(body: str) -> None:

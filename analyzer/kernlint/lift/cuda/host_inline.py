@@ -34,6 +34,11 @@ def inline(w: Walker, name: str, values: list[Known], node: Node, state: State) 
     if not launches and len(body) > 1500:
         return None
     inner = State(_bound(function.parameters, values), state.facts, state.attributes, state.loops)
+    for parameter, value in zip(function.parameters, values, strict=False):
+        prefix = (value.address_of or value.text) + "."
+        for path, member in state.variables.items():
+            if path.startswith(prefix):
+                inner.variables[f"{parameter.name}.{path[len(prefix) :]}"] = member
     for parameter in function.parameters[len(values) :]:
         if parameter.default is not None:
             with w.inside(function.unit):

@@ -128,7 +128,8 @@ def api_launch(w: Walker, node: Node, name: str, nodes: list[Node], state: State
     if name in ("cudaLaunchKernelEx", "cudaLaunchKernelExC"):
         if len(values) < 2:
             return UNKNOWN
-        base = values[0].address_of or (values[0].root if values[0].root else values[0].text)
+        names = (w.text(nodes[0]).lstrip("&"), values[0].address_of, values[0].root)
+        base = next((name for name in names if f"{name}.gridDim" in state.variables), names[0])
         config = [state.variables.get(f"{base}.{part}", UNKNOWN) for part in ("gridDim", "blockDim")]
         shared = state.variables.get(f"{base}.dynamicSmemBytes")
         stream = state.variables.get(f"{base}.stream")

@@ -147,8 +147,13 @@ def merged(condition: Condition | None, then: State, otherwise: State, offset: i
     for name, one in then.variables.items():
         other = otherwise.variables.get(name)
         if other is None:
+            if "." in name:  # a member set in one arm only has no value in the other
+                result.variables[name] = one
             continue
         result.variables[name] = one if one is other else _joined(condition, one, other, name, offset)
+    for name, other in otherwise.variables.items():
+        if "." in name and name not in then.variables:
+            result.variables[name] = other
     return result
 
 
