@@ -80,6 +80,12 @@ _SPELLINGS = {
 }
 
 
+def element_stride(access: Access, scenario: Scenario | None = None) -> int:
+    """Bytes between elements with neighbouring indices: more than an element has when it is a field of a struct."""
+    stride = access.attrs.get("element_stride")
+    return stride if isinstance(stride, int) and stride > 0 else element_bytes(access, scenario)[0]
+
+
 def moved_bytes(access: Access, scenario: Scenario | None = None) -> int:
     """Bytes one thread moves at once."""
     size, _ = element_bytes(access, scenario)
@@ -97,9 +103,8 @@ def touch(access: Access, at: Evaluator, scenario: Scenario) -> Touch | None:
         return None
     must, may = at.truth(access.guard)
     threads = scenario.block.threads
-    size, _ = element_bytes(access, scenario)
     return Touch(
-        spread_lanes(index, threads) * size,
+        spread_lanes(index, threads) * element_stride(access, scenario),
         moved_bytes(access, scenario),
         spread(must, threads),
         spread(may, threads),

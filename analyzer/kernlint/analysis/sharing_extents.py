@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kernlint.analysis.lanes_access import Touch, element_bytes, touch
+from kernlint.analysis.lanes_access import Touch, element_stride, touch
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.kernel import Access, Kernel
@@ -88,9 +88,10 @@ def _overrun(access: Access, scenario: Scenario, names: set[str]) -> Overrun | N
         extent *= value
     if not _rests_on_no_guess(access, scenario, buffer.extents, names):
         return None
-    size, _ = element_bytes(access, scenario)
+    size = element_stride(access, scenario)
+    in_struct = "element_stride" in access.attrs
     # Without an element type both are counted in elements of one assumed size.
-    limit = extent * (buffer.dtype.bytes if buffer.dtype is not None else size)
+    limit = extent * (buffer.dtype.bytes if buffer.dtype is not None and not in_struct else size)
     for inside in scenario.environments(access.loops, 4):
         touched = touch(access, inside, scenario)
         if touched is None or touched.used_data:
