@@ -12,8 +12,9 @@ from kernlint.ir.expr import ONE, ZERO, Atom, AtomKind, Expr, host, of_atom
 from kernlint.ir.host import GridDim, HostFunction, Launch, TensorFacts
 from kernlint.lift.cuda import host_inline
 from kernlint.lift.cuda.declarators import Declared, declared, type_text_of
-from kernlint.lift.cuda.host_eval import as_dims, cast, evaluate, identifier_value, truth
+from kernlint.lift.cuda.host_eval import as_dims, cast, evaluate, truth
 from kernlint.lift.cuda.host_launch import set_config
+from kernlint.lift.cuda.host_names import identifier_value
 from kernlint.lift.cuda.host_status import StatusReader
 from kernlint.lift.cuda.host_types import element_type, is_floating, is_integer, is_tensor
 from kernlint.lift.cuda.host_values import UNKNOWN, Known, Lambda, State, fresh, merged
@@ -63,6 +64,9 @@ class Walker:
 
     def text(self, node: Node) -> str:
         return self.unit.text(node)
+
+    def evaluate(self, node: Node | None, state: State) -> Known:
+        return evaluate(self, node, state)
 
     @contextmanager
     def inside(self, unit: TranslationUnit) -> Iterator[None]:
