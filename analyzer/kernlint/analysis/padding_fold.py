@@ -211,9 +211,9 @@ def _mixed(op: str, known: LaneState, other: LaneState, value: Value) -> LaneSta
 def _moved(known: LaneState, other: LaneState, value: Value) -> LaneState:
     if other.kind is Lane.MOVED:
         return other
-    if other.kind is not Lane.UNIFORM:
-        return UNKNOWN
-    return known.moved_by(value) if known.origin is not None else UNIFORM
+    if known.origin is None:
+        return other  # a literal moves nothing: data stay data
+    return known.moved_by(value) if other.kind is Lane.UNIFORM else UNKNOWN
 
 
 def _compare_infinite(op: str, known: LaneState, value: Value) -> LaneState:
