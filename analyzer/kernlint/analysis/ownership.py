@@ -10,7 +10,7 @@ from kernlint.analysis.launches import LaunchView
 from kernlint.analysis.prove import provable
 from kernlint.analysis.tiles import axis_atom
 from kernlint.finding import Confidence
-from kernlint.ir.condition import at_most
+from kernlint.ir.condition import Condition, at_most
 from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, brief
 from kernlint.ir.kernel import Access, AccessKind, Kernel
 from kernlint.ir.types import Span
@@ -46,6 +46,8 @@ def shared_stores(kernel: Kernel) -> Iterator[SharedStore]:
                 differs = access.value is not None and _depends_on(access.value, axis)
                 tuned = any(f"p:{name}" in {atom.key for atom in programs.deep_atoms} for name in kernel.heuristics)
                 confidence = Confidence.MEDIUM if tuned else Confidence.HIGH
+                if _depends_on_configuration(access, view):
+                    confidence = Confidence.LOW
                 yield SharedStore(access, axis, brief(programs), differs, launch.span, confidence)
 
 
@@ -77,6 +79,19 @@ def _only_one(access: Access, axis: Axis, view: LaunchView) -> bool:
     known += [view.condition(part) for part in known]
     programs = [size for size in (written, view.grid(axis)) if size is not None]
     return any(provable(at_most(size, ONE), known) for size in programs)
+
+
+def _depends_on_configuration(access: Access, view: LaunchView) -> bool:
+    """Whether the store happens only for some values of compile-time parameters that the launch leaves open."""
+    return any(
+        bool(part.deep_atoms) and is_compile_time_condition(view.condition(part), view.kernel)
+        for part in access.guard.conjuncts()
+    )
+
+
+def is_compile_time_condition(condition: Condition, kernel: Kernel) -> bool:
+    names = {f"p:{p.name}" for p in kernel.params if p.is_compile_time}
+    return bool(condition.deep_atoms) and all(atom.key in names for atom in condition.deep_atoms)
 
 
 def _may_vary(atom: Atom) -> bool:

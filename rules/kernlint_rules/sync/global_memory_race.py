@@ -87,22 +87,23 @@ void launch(const float* x, float* y, int rows, int n) { row_scale<<<rows, 128>>
     def check_kernel(self, kernel: Kernel, context: Context) -> Iterator[Finding]:
         if kernel.attrs.get("helper"):
             return
-        reported: set[tuple[int, int]] = set()
+        groups: dict[tuple[str, bool], list[SharedStore]] = {}
         for found in shared_stores(kernel):
-            where = (found.access.span.start, found.access.ordinal)
-            if where not in reported:
-                reported.add(where)
-                yield self._report(found, kernel)
+            groups.setdefault((found.axis.key, found.value_differs), []).append(found)
+        for group in groups.values():
+            yield self._report(group, kernel)
 
-    def _report(self, found: SharedStore, kernel: Kernel) -> Finding:
+    def _report(self, group: list[SharedStore], kernel: Kernel) -> Finding:
+        found = max(group, key=lambda store: (store.confidence, -store.access.ordinal))
         name = found.access.buffer.name if found.access.buffer else "memory"
         same = "" if found.value_differs else " with the same value"
+        also = {store.access.span: store.access for store in group if store.access.span != found.access.span}
         return self.finding(
             found.access.span,
-            f"All `{found.programs}` programs along `{found.axis.name}` write `{name}`{same}. The index "
-            f"`{brief(found.access.index)}` does not depend on `{found.axis.name}`, so the last program to write wins.",
-            related=[(found.where, "the launch")],
-            confidence=found.confidence if found.value_differs else Confidence.MEDIUM,
+            f"All programs along `{found.axis.name}` write `{name}`{same}. There are `{found.programs}` of them, and "
+            f"the index `{brief(found.access.index)}` does not depend on `{found.axis.name}`: the last one wins.",
+            related=[(found.where, "the launch"), *[(span, "here as well") for span in list(also)[:5]]],
+            confidence=found.confidence if found.value_differs else min(found.confidence, Confidence.MEDIUM),
             kernel=kernel.name,
             evidence={"axis": found.axis.name, "programs": found.programs, "index": repr(found.access.index)},
         )
