@@ -13,7 +13,7 @@ from kernlint.source.file import PYTHON, Resolver, SourceFile
 
 # A file with none of these has no kernel, launch, test or benchmark in it and is not parsed.
 _MARKS = (b"triton", b"__global__", b"RawKernel", b"RawModule", b"load_inline", b"cpp_extension", b"gluon")
-_CUDA_MARKS = (b"__global__", b"RawKernel", b"RawModule", b"load_inline")
+_CUDA_MARKS = (b"__global__", b"<<<")
 
 
 def is_of_interest(data: bytes) -> bool:
@@ -39,7 +39,7 @@ def lift_python(source: SourceFile, resolver: Resolver) -> Module:
         if isinstance(definition, Imported) and definition.name is not None
     }
     bind_module(module)
-    module.dependencies = tuple(sorted(scope.read_files))
+    module.dependencies = scope.files_read()
     return module
 
 
@@ -56,11 +56,9 @@ def _lift_kernels(module: Module, scope: PythonScope) -> None:
 
         module.kernels += lift_triton(scope.tree, scope.source, scope, scope.resolver)
     if any(mark in scope.source.data for mark in _CUDA_MARKS):
-        try:
-            from kernlint.lift.cuda.embedded import embedded_cuda
-        except ImportError:
-            return
-        for part in embedded_cuda(scope.tree, scope.source):
+        from kernlint.lift.cuda.embedded import embedded_cuda
+
+        for part in embedded_cuda(scope.tree, scope.source, scope.resolver):
             module.kernels += part.kernels
             module.launches += part.launches
             module.functions += part.functions

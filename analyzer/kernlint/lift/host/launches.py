@@ -28,6 +28,9 @@ from kernlint.lift.host.value import (
     as_int,
 )
 
+# Packages with an indexing of their own before calls: `cute.compile[options](...)`.
+_NOT_TRITON = frozenset({"cutlass", "numba", "jax", "torch", "typing", "numpy"})
+
 
 def launches_in(frame: Frame, node: ast.stmt, sites: Sites, host: HostFunction) -> Iterator[Launch]:
     """Launches among a statement's own expressions, described in the current state."""
@@ -41,8 +44,12 @@ def _launches_at(frame: Frame, site: Site, host: HostFunction) -> Iterator[Launc
         if isinstance(kernel, KernelRef) and kernel.function is not None:
             yield _described(frame, site, kernel, host)
         elif not isinstance(kernel, (Mapping, Seq, Int)) and reads_like_grid(site.grid, site.call):
-            known = isinstance(kernel, KernelRef) and kernel.imported is not None
-            reference = kernel if known and isinstance(kernel, KernelRef) else KernelRef(_display(frame, site.kernel))
+            imported = kernel.imported if isinstance(kernel, KernelRef) else None
+            if imported is not None and imported[0].partition(".")[0] in _NOT_TRITON:
+                continue
+            reference = KernelRef(kernel.name if isinstance(kernel, KernelRef) else "", imported=imported)
+            if imported is None:
+                reference = KernelRef(_display(frame, site.kernel))
             yield _described(frame, site, reference, host)
 
 

@@ -61,7 +61,8 @@ class PythonScope:
         self._by_node: dict[ast.stmt, Function] = {}
         self._dotted: dict[str, str] = {}
         self._resolved: dict[str, Resolved | None] = {}
-        self.read_files: set[str] = set()  # other files looked into through this scope
+        self._others: dict[str, PythonScope] = {}
+        self.read_files: set[str] = set()  # other files looked into directly
         self._collect()
 
     # ---- collecting ------------------------------------------------------------------------------------------------
@@ -240,7 +241,24 @@ class PythonScope:
         if source is None or source.path == self.path:
             return None
         self.read_files.add(source.path)
-        return scope_of(source, self.resolver)
+        other = scope_of(source, self.resolver)
+        if other is not None:
+            self._others[source.path] = other
+        return other
+
+    def files_read(self) -> tuple[str, ...]:
+        """Every other file that names of this one were followed into, sorted."""
+        found: set[str] = set()
+        scopes = [self]
+        for scope in scopes:
+            scopes += [other for path, other in scope._others.items() if path not in found]
+            found |= scope.read_files
+        return tuple(sorted(found - {self.path}))
+
+    def forget(self) -> None:
+        """Drop what was found in other files, so that no cycle of references keeps the syntax trees alive."""
+        self._resolved.clear()
+        self._others.clear()
 
     def _has_jit_decorator(self, node: FunctionNode) -> bool:
         return any(self._is_jit_maker(decorator) for decorator in node.decorator_list)
@@ -350,7 +368,9 @@ def scope_of(source: SourceFile, resolver: Resolver) -> PythonScope | None:
         cache[source.path] = cache.pop(source.path)  # the most recently used last
     else:
         while len(cache) >= MAX_CACHED_FILES:
-            cache.pop(next(iter(cache)))
+            oldest = cache.pop(next(iter(cache)))
+            if oldest is not None:
+                oldest.forget()
         text = parse_python(source)
         cache[source.path] = None if isinstance(text, ParseFailure) else PythonScope(text, resolver)
     return cache[source.path]
