@@ -271,6 +271,36 @@ def test_overloads_are_told_apart_by_their_arguments() -> None:
     assert launch.bindings == {"p:n": const(3)}
 
 
+@pytest.mark.parametrize(
+    ("launch", "expected"),
+    [("k<float><<<1, 1>>>(a, 3);", "f"), ("k<half><<<1, 1>>>(b, 3);", "h"), ("k<int><<<1, 1>>>(c, 3);", "p")],
+)
+def test_specialisations_are_told_apart_by_template_arguments(launch: str, expected: str) -> None:
+    text = (
+        "template <typename T> __global__ void k(T* p, int n) {}\n"
+        "template <> __global__ void k<half>(half* h, int n) {}\n"
+        "template <> __global__ void k<float>(float* f, int n) {}\n"
+    )
+    text += f"void run(float* a, half* b, int* c) {{ {launch} }}"
+    (found,) = lift_cuda(SourceFile("a.cu", text.encode(), "cuda"), NoResolver()).launches
+    assert expected in found.arguments
+
+
+@pytest.mark.parametrize(("argument", "expected"), [("a", "f"), ("b", "h")])
+def test_overloads_of_equal_length_are_told_apart_by_pointer_types(argument: str, expected: str) -> None:
+    text = "__global__ void k(half* h, int n) {}\n__global__ void k(float* f, int n) {}\n"
+    text += f"void run(float* a, half* b) {{ k<<<1, 1>>>({argument}, 3); }}"
+    (found,) = lift_cuda(SourceFile("a.cu", text.encode(), "cuda"), NoResolver()).launches
+    assert expected in found.arguments
+
+
+def test_a_kernel_named_by_a_macro_has_the_name_it_stands_for() -> None:
+    text = "#define NAME kernel_17\n__global__ void NAME(int* a) {}\nvoid f(int* a) { NAME<<<1, 1>>>(a); }"
+    module = lift_cuda(SourceFile("a.cu", text.encode(), "cuda"), NoResolver())
+    assert [kernel.name for kernel in module.kernels] == ["kernel_17"]
+    assert [launch.kernel for launch in module.launches] == module.kernels
+
+
 def test_spans_cover_name_and_configuration() -> None:
     text = "__global__ void k(int* a) {}\nvoid f(int* a) { k<<<1, 2>>>(a); }"
     (launch,) = lift_cuda(SourceFile("a.cu", text.encode(), "cuda"), NoResolver()).launches

@@ -208,8 +208,10 @@ def function_definition(
     while outer is not None and outer.type in ("pointer_declarator", "reference_declarator"):
         stars += "*" if outer.type == "pointer_declarator" else "&"
         outer = outer.child_by_field_name("declarator") or _last_declarator(outer)
+    name = unit.text(named)
+    expanded = unit.macros.expand_text(name, None) if name in unit.macros else None  # `#define KERNEL_NAME kernel_17`
     return FunctionDefinition(
-        name=unit.text(named),
+        name=expanded if expanded is not None and expanded.isidentifier() else name,
         node=node,
         name_node=named,
         body=body,

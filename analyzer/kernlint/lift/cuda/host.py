@@ -69,10 +69,9 @@ def bind_all(launches: Iterable[Launch], kernels: Iterable[Kernel]) -> None:
         by_name[kernel.name].append(kernel)
     for launch in launches:
         candidates = by_name.get(launch.kernel_name, [])
-        fitting = [kernel for kernel in candidates if _accepts(kernel, launch)]
-        chosen = fitting[0] if fitting else (candidates[0] if len(candidates) == 1 else None)
-        if chosen is not None:
-            bind(launch, chosen)
+        fitting = [kernel for kernel in candidates if _accepts(kernel, launch)] or candidates[:1]
+        if fitting:
+            bind(launch, max(fitting, key=lambda kernel: _likeness(kernel, launch)))
 
 
 def _accepts(kernel: Kernel, launch: Launch) -> bool:
@@ -81,3 +80,16 @@ def _accepts(kernel: Kernel, launch: Launch) -> bool:
         return True
     wanted = [param for param in kernel.params if param.position >= 0]
     return len(launch.positional) == len(wanted)
+
+
+def _likeness(kernel: Kernel, launch: Launch) -> int:
+    """How well an overload or specialisation fits: template arguments as written, then the types of pointers."""
+    specialization = "".join(str(kernel.attrs.get("specialization", "")).split())
+    written = "<" + ",".join("".join(value.text.split()) for value in launch.template_arguments) + ">"
+    score = 100 if specialization and specialization == written else (-100 if specialization else 0)
+    ordinary = sorted((param for param in kernel.params if param.position >= 0), key=lambda param: param.position)
+    for param, value in zip(ordinary, launch.positional, strict=False):
+        given = value.tensor.dtype if value.tensor is not None else None
+        if given is not None and param.dtype is not None:
+            score += 1 if given == param.dtype else -1
+    return score

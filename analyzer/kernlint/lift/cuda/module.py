@@ -55,6 +55,8 @@ def _lift_one(function: FunctionDefinition, unit: TranslationUnit, module: Modul
         module.unparsed.append(UnparsedRegion(function.span, reason, function.name))
         kernel = outline(function)
         kernel.incomplete = reason
+    if function.specialization:
+        kernel.attrs["specialization"] = function.specialization
     kernel.parsed_with_errors = kernel.parsed_with_errors or function.parsed_with_errors
     return kernel
 
