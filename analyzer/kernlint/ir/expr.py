@@ -14,7 +14,7 @@ import enum
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Union
 
 MAX_TERMS = 64
@@ -124,21 +124,27 @@ def _mono_key(mono: Monomial) -> str:
     return "*".join([atom.key for atom in mono])
 
 
-_BY_LENGTH_THEN_KEY = itemgetter(0, 1)
+_Row = tuple[int, str, Monomial, int]  # a term: factors, their joined keys, the monomial, its coefficient
 _ATOM_KEY = attrgetter("key")
 
 
 class Expr:
     """A polynomial over atoms.  Build with `const`, `param`, ... and the operators `+ - *`; never mutate."""
 
-    __slots__ = ("__dict__", "key", "terms")
+    __slots__ = ("__dict__", "_rows", "terms")
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
-        live = [(len(mono), _mono_key(mono), mono, coeff) for mono, coeff in terms.items() if coeff]
-        if len(live) > 1:
-            live.sort(key=_BY_LENGTH_THEN_KEY)
-        self.terms: tuple[tuple[Monomial, int], ...] = tuple([(mono, coeff) for _, _, mono, coeff in live])
-        self.key: str = "+".join([f"{coeff}*{text}" if size else str(coeff) for size, text, _, coeff in live]) or "0"
+        self._set([(len(mono), _mono_key(mono), mono, coeff) for mono, coeff in terms.items() if coeff])
+
+    def _set(self, rows: list[_Row]) -> None:
+        if len(rows) > 1:
+            rows.sort()  # texts differ, so monomials are never compared
+        self._rows = rows
+        self.terms: tuple[tuple[Monomial, int], ...] = tuple([(row[2], row[3]) for row in rows])
+
+    @cached_property
+    def key(self) -> str:
+        return "+".join([f"{coeff}*{text}" if size else str(coeff) for size, text, _, coeff in self._rows]) or "0"
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Expr) and other.key == self.key)
@@ -152,15 +158,15 @@ class Expr:
             return self
         if not self.terms:
             return other
-        terms = dict(self.terms)
-        for mono, coeff in other.terms:
-            terms[mono] = terms.get(mono, 0) + coeff
-        return _bounded(terms)
+        rows = {row[1]: row for row in self._rows}
+        for row in other._rows:
+            _accumulate(rows, row)
+        return _bounded(list(rows.values()))
 
     __radd__ = __add__
 
     def __neg__(self) -> Expr:
-        return Expr({mono: -coeff for mono, coeff in self.terms})
+        return _from_rows([(size, text, mono, -coeff) for size, text, mono, coeff in self._rows])
 
     def __sub__(self, other: Expr | int) -> Expr:
         return self + (-as_expr(other))
@@ -170,21 +176,25 @@ class Expr:
 
     def __mul__(self, other: Expr | int) -> Expr:
         other = as_expr(other)
-        terms: dict[Monomial, int] = {}
         if len(self.terms) * len(other.terms) > MAX_TERMS * 4:
             return _too_big(f"({self.key})*({other.key})")
         if other is ONE:
             return self
         if self is ONE:
             return other
-        for mono_a, a in self.terms:
-            for mono_b, b in other.terms:
-                if mono_a and mono_b:
-                    mono = tuple(sorted(mono_a + mono_b, key=_ATOM_KEY))
+        rows: dict[str, _Row] = {}
+        for row_a in self._rows:
+            for row_b in other._rows:
+                coeff = row_a[3] * row_b[3]
+                if not row_b[0]:
+                    row = (row_a[0], row_a[1], row_a[2], coeff)
+                elif not row_a[0]:
+                    row = (row_b[0], row_b[1], row_b[2], coeff)
                 else:
-                    mono = mono_a or mono_b
-                terms[mono] = terms.get(mono, 0) + a * b
-        return _bounded(terms)
+                    mono = tuple(sorted(row_a[2] + row_b[2], key=_ATOM_KEY))
+                    row = (len(mono), _mono_key(mono), mono, coeff)
+                _accumulate(rows, row)
+        return _bounded(list(rows.values()))
 
     __rmul__ = __mul__
 
@@ -277,9 +287,29 @@ def _too_big(text: str) -> Expr:
     return opaque("budget:" + hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest(), "too large")
 
 
-def _bounded(terms: dict[Monomial, int]) -> Expr:
-    result = Expr(terms)
-    if len(result.terms) > MAX_TERMS or len(result.key) > MAX_KEY:
+def _accumulate(rows: dict[str, _Row], row: _Row) -> None:
+    """Add a term to a sum held by text."""
+    text = row[1]
+    present = rows.get(text)
+    if present is None:
+        rows[text] = row
+        return
+    coeff = present[3] + row[3]
+    if coeff:
+        rows[text] = (row[0], text, row[2], coeff)
+    else:
+        del rows[text]
+
+
+def _from_rows(rows: list[_Row]) -> Expr:
+    made = Expr.__new__(Expr)
+    made._set(rows)
+    return made
+
+
+def _bounded(rows: list[_Row]) -> Expr:
+    result = _from_rows(rows)
+    if len(rows) > MAX_TERMS or sum([len(row[1]) for row in rows]) > MAX_KEY:
         return _too_big(result.key)
     return result
 
