@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernlint.analysis.accumulation import accumulation
-from kernlint.analysis.launches import views
+from kernlint.analysis.launches import LaunchView, views
 from kernlint.analysis.padding_interpret import PaddingResult, interpret
 from kernlint.analysis.padding_judge import Fault, PaddingFault, confidence_of, judge
 from kernlint.analysis.padding_shift import Shifts
@@ -23,7 +23,7 @@ from kernlint.analysis.padding_transfer import contraction, reduced_dims
 from kernlint.analysis.prove import provable
 from kernlint.finding import Confidence
 from kernlint.ir.condition import TRUE, Condition, Connective
-from kernlint.ir.expr import AtomKind, AxisKind, Expr
+from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, const, substitute
 from kernlint.ir.kernel import Framework, Kernel, Loop
 from kernlint.ir.value import Value
 
@@ -215,7 +215,25 @@ class _AlwaysTrue:
     def _by_launches(self, condition: Condition) -> bool:
         if not self._kernel.launches:
             return False
-        return all(provable(view.condition(condition), view.facts) for view in views(self._kernel))
+        return all(self._holds_in(view, condition) for view in views(self._kernel))
+
+    def _holds_in(self, view: LaunchView, condition: Condition) -> bool:
+        """With the launch's arguments, and defaults for compile-time parameters it leaves out."""
+        mapping = dict(view.mapping)
+        for param in self._kernel.params:
+            number = param.default.attrs.get("value") if param.default is not None else None
+            passed = view.launch is not None and param.name in view.launch.arguments
+            if isinstance(number, int) and param.is_compile_time and not passed:
+                mapping.setdefault(Atom(AtomKind.PARAM, f"p:{param.name}", param.name), const(number))
+        for atom in sorted(condition.deep_atoms, key=lambda atom: atom.key):
+            # The extents of axes are in the kernel's own terms as well.
+            axis = atom.axis
+            if axis is not None and axis.extent is not None and atom not in mapping:
+                extent = substitute(axis.extent, mapping)
+                if extent != axis.extent:
+                    twin = Axis(axis.kind, f"{axis.key}'", axis.name, extent, axis.index, axis.thread)
+                    mapping[atom] = axis_expr(twin)
+        return provable(condition.substitute(mapping), view.facts)
 
 
 def cached_faults(kernel: Kernel, cache: dict[Any, Any]) -> list[PaddingFault]:
