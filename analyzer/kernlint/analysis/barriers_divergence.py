@@ -11,7 +11,8 @@ from kernlint.analysis.lanes_scenario import LARGE, SMALL, Scenario, scenarios
 from kernlint.analysis.uniformity import Spread, uniformity
 from kernlint.ir.condition import Condition
 from kernlint.ir.kernel import Barrier, BarrierKind, Branch, Exit, Frame, Kernel, Loop, Region
-from kernlint.ir.types import Span
+from kernlint.ir.types import Space, Span
+from kernlint.ir.value import Value, ancestors
 
 _BLOCK_WIDE = (BarrierKind.BLOCK, BarrierKind.GRID)
 
@@ -142,13 +143,23 @@ def _judge(kernel: Kernel, place: _Found) -> Iterator[Divergence]:
                     sure = not any(atom.key in scenario.assumed for part in parts for atom in part.deep_atoms)
                     yield Divergence(kind, span, barriers, frame, threads, sure, how)
                     return
-    if not evaluable and _depends_on_data(frame):
-        yield Divergence(kind, span, barriers, frame, None, False, how)
-
-
-def _depends_on_data(frame: Frame) -> bool:
     condition = frame.loop.condition if frame.loop is not None else frame.value
-    return condition is not None
+    if not evaluable and condition is not None:
+        sure = how is Spread.THREAD and _is_own_data(kernel, condition)
+        yield Divergence(kind, span, barriers, frame, None, sure, how)
+
+
+def _is_own_data(kernel: Kernel, condition: Value) -> bool:
+    """Whether a condition rests on what each thread reads from its own place in global memory, and on nothing that
+    lanes exchange or that was not understood."""
+    own = False
+    for value in ancestors(condition, 500):
+        if value.op in ("shuffle", "vote", "atomic", "opaque"):
+            return False
+        access = value.access if value.op == "load" else None
+        if access is not None and access.space is Space.GLOBAL:
+            own = own or uniformity(kernel).of_expr(access.index) is Spread.THREAD
+    return own
 
 
 def _loop_spread(kernel: Kernel, loop: Loop) -> Spread | None:

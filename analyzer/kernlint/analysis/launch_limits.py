@@ -36,7 +36,7 @@ def _set(text: str) -> frozenset[str]:
 
 
 _LARGE_WORDS = _set(
-    "rows row nrows tokens token ntokens seq seqlen seqlens seqs len length numel elements nelements nnz count n m "
+    "rows row nrows tokens token ntokens seq seqlen seqlens seqs length numel elements nelements nnz count n m "
     "total points samples vocab nodes edges t sequence positions items pixels width height"
 )
 _SMALL_WORDS = _set(
@@ -69,6 +69,8 @@ def atom_size(atom: Atom, launch: Launch | None = None) -> Size:
         return Size.SMALL
     if any(word in _BATCH_WORDS for word in words):
         return Size.MIDDLE
+    if atom.name in ("N", "M", "T"):
+        return Size.MIDDLE  # in tensor code as often a batch as a length
     return Size.LARGE if any(word in _LARGE_WORDS for word in words) else Size.SMALL
 
 
@@ -96,7 +98,9 @@ def expr_size(expr: Expr, launch: Launch | None = None) -> Size | None:
         return None
     sizes = [atom_size(atom, launch) for atom in mono]
     if len(sizes) > 1:
-        return max(max(sizes), Size.MIDDLE)
+        # In products of tensor dimensions the first is a batch.
+        named = [size for atom, size in zip(mono, sizes, strict=True) if _TENSOR_SHAPE.match(atom.name) is None]
+        return max([Size.MIDDLE, *named])
     return sizes[0]
 
 
