@@ -48,16 +48,17 @@ SILENT = {
 FLAGGED = {
     "early return": "if (i >= n) return;  //~ KL203\n__syncthreads();",
     "nested early return": "if (n > 5) {\n    if (i >= n) return;  //~ KL203\n}\n__syncthreads();",
-    "barrier in a helper": "if (t < 128) {  //~ KL203\n    s[t] = x[i];\n    meet();\n}",
-    "data of each thread decides": "if (x[i] > 0.0f) {  //~ KL203\n    __syncthreads();\n}",
+    "barrier in a branch": "if (t < 128) {\n    s[t] = x[i];\n    __syncthreads();  //~ KL203\n}",
+    "guarded block": "if (i < n) {\n    s[t] = x[i];\n    __syncthreads();  //~ KL203\n}",
+    "data of each thread decides": "if (x[i] > 0.0f) {\n    __syncthreads();  //~ KL203\n}",
     "leaving a loop one by one": (
         "for (int c = 0; c < n; ++c) {\n    if (x[i * n + c] < 0.0f) break;  //~ KL203\n    __syncthreads();\n}"
     ),
-    "strided loop": "for (int c = t; c < n; c += 256) {  //~ KL203\n    s[t] = x[c];\n    __syncthreads();\n}",
+    "strided loop": "for (int c = t; c < n; c += 256) {\n    s[t] = x[c];\n    __syncthreads();  //~ KL203\n}",
     "length of each thread": (
-        "for (int c = 0; c < lengths[i]; ++c) {  //~ KL203\n    s[t] += x[c];\n    __syncthreads();\n}"
+        "for (int c = 0; c < lengths[i]; ++c) {\n    s[t] += x[c];\n    __syncthreads();  //~ KL203\n}"
     ),
-    "else arm only": "if (t < 32) {  //~ KL203\n    s[t] = 1.0f;\n} else {\n    __syncthreads();\n}",
+    "else arm only": "if (t < 32) {\n    s[t] = 1.0f;\n} else {\n    __syncthreads();  //~ KL203\n}",
 }
 
 
@@ -80,6 +81,11 @@ def test_silent_even_with_audit(title: str) -> None:
 def test_flagged(title: str) -> None:
     found, expected = flagged_lines(source(FLAGGED[title]), Confidence.MEDIUM)
     assert found == expected
+
+
+def test_a_barrier_in_a_helper_is_reported_where_it_stands() -> None:
+    found, _ = flagged_lines(source("if (t < 128) {\n    s[t] = x[i];\n    meet();\n}"), Confidence.HIGH)
+    assert len(found) == 1
 
 
 def test_sizes_known_to_fill_every_block_make_the_early_return_uniform() -> None:

@@ -7,7 +7,7 @@ together.  Requests of 8 bytes per lane are served by half-warps, of 16 bytes by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernlint.analysis.lanes import WARP
@@ -19,6 +19,8 @@ from kernlint.target.limits import BANK_BYTES, SHARED_BANKS
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+VECTOR_BYTES = 16  # the widest access of one thread
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,9 @@ def warp_conflict(touched: Touch, warp: int) -> Conflict:
     return Conflict(ways, passes, ideal, warp, int(touched.active[start:stop].sum()))
 
 
-def worst_conflict(access: Access, scenario: Scenario) -> Conflict | None:
-    """The worst warp over representative iterations; None when the index is unknown or nobody surely gets there."""
+def worst_conflict(access: Access, scenario: Scenario, joined: bool = False) -> Conflict | None:
+    """The worst warp over representative iterations; None when the index is unknown or nobody surely gets there.
+    `joined`: as if the compiler had made accesses of 16 bytes out of neighbouring ones."""
     worst: Conflict | None = None
     seen: set[tuple[bytes, bytes]] = set()
     for at in scenario.environments(access.loops):
@@ -77,6 +80,8 @@ def worst_conflict(access: Access, scenario: Scenario) -> Conflict | None:
             return None
         if touched.used_data or not touched.active.any():
             continue
+        if joined and touched.size < VECTOR_BYTES:
+            touched = replace(touched, first_byte=touched.first_byte // VECTOR_BYTES * VECTOR_BYTES, size=VECTOR_BYTES)
         for warp in range(-(-scenario.block.threads // WARP)):
             lanes = slice(warp * WARP, (warp + 1) * WARP)
             pattern = _pattern(touched.first_byte[lanes], touched.active[lanes])

@@ -65,7 +65,7 @@ class UncheckedLaunch(Rule):
         yield self.finding(
             launch.span,
             f"The status of the launch of `{launch.kernel_name}` is never read.{promise}",
-            confidence=Confidence.HIGH if tells else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if tells or _others_are_checked(launch, context) else Confidence.MEDIUM,
             kernel=launch.kernel_name,
         )
 
@@ -74,3 +74,11 @@ def _reports_status(host: HostFunction) -> bool:
     """Whether callers get something from the function that they take for its outcome."""
     returns = host.returns.replace("static", "").replace("inline", "").strip()
     return host.name != "main" and not host.is_test and returns not in ("", "void", "auto")
+
+
+def _others_are_checked(launch: Launch, context: Context) -> bool:
+    """Whether this library function is an exception: other functions of the file do read the status."""
+    host = launch.host
+    if host is None or host.name == "main" or host.is_test:
+        return False
+    return any(other.status == "checked" and other.host is not host for other in context.module.launches)

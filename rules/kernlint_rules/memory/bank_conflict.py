@@ -101,7 +101,10 @@ void launch(const float* x, float* y) { sum<<<1, 256>>>(x, y); }
     def _report(self, kernel: Kernel, access: Access, conflict: Conflict, scenario: Scenario) -> Finding:
         mild = conflict.ways < _ENOUGH_WAYS and not scenario.block_known
         guessed = mild or any(atom.key in scenario.assumed for atom in access.index.deep_atoms)
-        clear = conflict.ways >= _ENOUGH_WAYS and not takes_neighbours(access, kernel)
+        clear = conflict.ways >= _ENOUGH_WAYS
+        if clear and takes_neighbours(access, kernel):
+            joined = worst_conflict(access, scenario, joined=True)
+            clear = joined is not None and joined.ways >= _ENOUGH_WAYS
         sure = clear and is_certain(access, scenario)
         name = access.buffer.name if access.buffer is not None else "?"
         doing = "store to" if access.writes else "load from"

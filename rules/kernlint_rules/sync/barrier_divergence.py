@@ -54,12 +54,12 @@ class BarrierDivergence(Rule):
         ),
         Example(
             "barrier in a branch on the thread number",
-            _kernel("s[t] = x[i];\nif (t < 64) {  //~ KL203\n    __syncthreads();\n    y[i] = s[t + 64];\n}"),
+            _kernel("s[t] = x[i];\nif (t < 64) {\n    __syncthreads();  //~ KL203\n    y[i] = s[t + 64];\n}"),
         ),
         Example(
             "loop whose trip count differs from thread to thread",
             _kernel(
-                "for (int c = t; c < n; c += 128) {  //~ KL203\n    s[t] = x[c];\n    __syncthreads();\n"
+                "for (int c = t; c < n; c += 128) {\n    s[t] = x[c];\n    __syncthreads();  //~ KL203\n"
                 "    y[c] = s[127 - t];\n    __syncthreads();\n}"
             ),
         ),
@@ -89,21 +89,26 @@ class BarrierDivergence(Rule):
                 yield self._report(kernel, divergence)
 
     def _report(self, kernel: Kernel, found: Divergence) -> Finding:
-        barrier = found.barriers[0].name or "__syncthreads"
+        barrier = f"`{found.barriers[0].name or '__syncthreads'}()`"
         what = {
-            "exit": f"Threads leave here and miss the `{barrier}()` that others wait at.",
-            "branch": f"Only some threads of the block reach `{barrier}()` in this branch.",
-            "loop": f"Threads take this loop different numbers of times past `{barrier}()`.",
+            "exit": f"Threads leave here and miss the {barrier} that others wait at.",
+            "branch": f"Only some threads of the block reach this {barrier}.",
+            "loop": f"Threads reach this {barrier} different numbers of times.",
         }[found.kind]
         if found.threads is not None:
-            what += f" Thread {found.threads[0]} goes on to it, thread {found.threads[1]} does not."
-            what = what.replace("goes on to it", "turns once more") if found.kind == "loop" else what
+            turning = "turns once more" if found.kind == "loop" else "goes on to it"
+            what += f" Thread {found.threads[0]} {turning}, thread {found.threads[1]} does not."
         else:
             what += " The condition depends on per-thread data."
+        # An exit is at fault itself; a branch or a loop is fine but for the barrier inside.
+        barriers = [(b.span, "a barrier") for b in found.barriers[:4]]
+        where, related = found.span, barriers
+        if found.kind != "exit":
+            where, related = barriers[0][0], [(found.span, f"the {found.kind} where threads part"), *barriers[1:]]
         return self.finding(
-            found.span,
+            where,
             what,
-            related=[(b.span, "the barrier") for b in found.barriers[:3]],
+            related=related,
             confidence=Confidence.HIGH if found.certain else Confidence.MEDIUM,
             kernel=kernel.name,
             evidence={"kind": found.kind, "threads": list(found.threads or ())},
