@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from weakref import WeakKeyDictionary
 
 from kernlint.lift.cuda.macros import MacroTable
@@ -22,11 +21,32 @@ _CACHE_BYTES = 12_000_000
 
 @dataclass(slots=True)
 class _Cache:
-    units: OrderedDict[tuple[str, bytes], TranslationUnit | None] = field(default_factory=OrderedDict)
+    """Units by path with the text they were made of, newest last, and the include names of texts seen."""
+
+    units: OrderedDict[str, tuple[bytes, TranslationUnit | None]] = field(default_factory=OrderedDict)
+    names: dict[str, tuple[bytes, tuple[str, ...]]] = field(default_factory=dict)
     size: int = 0
 
 
 _CACHES: WeakKeyDictionary[Resolver, _Cache] = WeakKeyDictionary()
+
+
+def _cache_of(resolver: Resolver) -> _Cache:
+    try:
+        return _CACHES.setdefault(resolver, _Cache())
+    except TypeError:  # a resolver that cannot be a dictionary key
+        return _Cache()
+
+
+def _include_names(cache: _Cache, path: str, data: bytes) -> tuple[str, ...]:
+    """The names of quoted includes in a text, in order."""
+    text, names = cache.names.get(path, (b"", ()))
+    if text is not data:
+        names = tuple(match.group(1).decode("utf-8", "replace") for match in _INCLUDE.finditer(data))
+        if len(cache.names) > 4 * MAX_FILES:
+            cache.names.clear()
+        cache.names[path] = (data, names)
+    return names
 
 
 def included_files(source: SourceFile, text: bytes, resolver: Resolver) -> list[SourceFile]:
@@ -36,16 +56,17 @@ def included_files(source: SourceFile, text: bytes, resolver: Resolver) -> list[
     found: list[SourceFile] = []
     seen = {source.path}
     total = 0
+    cache = _cache_of(resolver)
 
     def visit(path: str, data: bytes, depth: int) -> None:
         nonlocal total
         if depth > MAX_DEPTH:
             return
-        for match in _INCLUDE.finditer(data):
+        for name in _include_names(cache, path, data):
             if len(seen) > MAX_FILES:
                 return
             try:
-                included = resolver.include(match.group(1).decode("utf-8"), path)
+                included = resolver.include(name, path)
             except (OSError, ValueError):  # a resolver should answer None; a strange name must not stop the lint
                 continue
             if included is None or included.path in seen or len(included.data) > MAX_FILE_BYTES:
@@ -66,24 +87,19 @@ def included_units(files: list[SourceFile], resolver: Resolver) -> list[Translat
     """The parsed units of included files (each with its own declarations only), cached for the resolver's life."""
     from kernlint.lift.cuda.prepare import parse_alone
 
-    try:
-        cache = _CACHES.setdefault(resolver, _Cache())
-    except TypeError:  # a resolver that cannot be a dictionary key
-        cache = _Cache()
+    cache = _cache_of(resolver)
     units: list[TranslationUnit] = []
     known = MacroTable()
     for file in files:
-        key = (file.path, blake2b(file.data, digest_size=16).digest())
-        if key in cache.units:
-            unit = cache.units[key]
-            cache.units.move_to_end(key)
+        data, unit = cache.units.get(file.path, (None, None))
+        if data is not None and (data is file.data or data == file.data):
+            cache.units.move_to_end(file.path)
         else:
             unit = parse_alone(file, file.data, None, known)
-            cache.units[key] = unit
-            cache.size += len(file.data)
+            cache.size += len(file.data) - len(data or b"")
+            cache.units[file.path] = (file.data, unit)
             while cache.size > _CACHE_BYTES and len(cache.units) > 1:
-                _, dropped = cache.units.popitem(last=False)
-                cache.size -= len(dropped.data) if dropped is not None else 0
+                cache.size -= len(cache.units.popitem(last=False)[1][0])
         if unit is not None:
             units.append(unit)
             known.update(unit.macros)
