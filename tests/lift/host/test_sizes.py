@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies
-from python_project import launch_in
+from python_project import grid_text, launch_in
 
 from kernlint.ir.expr import Expr
 
@@ -121,6 +121,23 @@ def test_reassigned_variables_are_different_values() -> None:
 def test_loop_forgets_what_it_changes() -> None:
     assert bound("n = 4\nwhile n < 100:\n    n = n * 2").constant is None
     assert bound("n = 4\nfor i in range(3):\n    m = i").constant == 4
+
+
+def test_loop_ends_when_its_condition_fails() -> None:
+    launch = launch_in(
+        "\ndef copy(x, y, n: int):\n    g = 64\n    while n % g:\n        g //= 2\n"
+        "    copy_kernel[(n // g,)](x, y, n, BLOCK=64)\n"
+    )
+    assert [(repr(a), repr(b)) for a, b in launch.divisible] == [("n", "g'3")]
+    assert grid_text(launch) == ["(n // g'3)"]
+
+
+def test_loop_left_by_break_ends_anywhere() -> None:
+    launch = launch_in(
+        "\ndef copy(x, y, n: int):\n    g = 64\n    while n % g:\n        g //= 2\n        if g < 4:\n"
+        "            break\n    copy_kernel[(n // g,)](x, y, n, BLOCK=64)\n"
+    )
+    assert launch.divisible == []
 
 
 def test_early_exit_leaves_the_other_branch() -> None:

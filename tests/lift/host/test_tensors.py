@@ -52,11 +52,12 @@ def test_fill_values(expression: str, value: float) -> None:
 
 
 def test_empty_like_follows_its_source() -> None:
-    """`empty_like` keeps the order of the strides, so it is contiguous only if its source is."""
+    """`empty_like` keeps the order of the strides of a dense source, and makes those of a slice contiguous."""
     unknown = facts("r, c = a.shape\nx = torch.empty_like(a)")
     assert (unknown.init, unknown.contiguous, sizes(unknown)) == ("empty", None, ["a.shape[0]", "a.shape[1]"])
     assert facts("assert a.is_contiguous()\nx = torch.empty_like(a)").contiguous is True
-    assert facts("a = a.t()\nx = torch.empty_like(a)").contiguous is False
+    assert facts("a = a.t()\nx = torch.empty_like(a)").contiguous is None
+    assert facts("a = a[:, 1:]\nx = torch.empty_like(a)").contiguous is None
     assert facts("x = torch.empty_like(a.t(), memory_format=torch.contiguous_format)").contiguous is True
 
 
@@ -79,6 +80,29 @@ def test_empty_like_follows_its_source() -> None:
         ("x = a.t().contiguous()", True),
         ("x = a.expand(4, n)", False),
         ("x = a[:, 1:]", False),
+        ("x = a.contiguous()[:, 1:]", False),
+        ("x = a.contiguous()[..., :n]", False),
+        ("x = a.contiguous()[::2]", False),
+        ("x = a.contiguous()[:, 0]", False),
+        ("for i in range(4):\n    x = a.contiguous()[:, i]", False),
+        ("for i in range(4):\n    x = a.contiguous()[i]", True),
+        ("x = a.contiguous()[0, 1:, :]", True),
+        ("x = a.contiguous()[0, :, 1:]", False),
+        ("x = a.contiguous()[:, None]", True),
+        ("x = a.contiguous()[b]", None),
+        ("x = a.contiguous().permute(0, 2, 1)", False),
+        ("assert a.dim() == 3\nx = a.contiguous().permute(0, 1, 2)", True),
+        ("x = torch.broadcast_to(a.contiguous(), (4, n))", False),
+        ("x, y = a.contiguous().chunk(2, dim=-1)", False),
+        ("x, y = torch.chunk(a.contiguous(), 2, dim=1)", False),
+        ("x, y = a.contiguous().chunk(2)", True),
+        ("x, y = a.contiguous().split([3, 5], dim=-1)", False),
+        ("x, y, z = a.contiguous().split(n, -1)", False),
+        ("x, y = a.contiguous().unbind(0)", True),
+        ("x = a.contiguous().unbind(dim=1)[0]", False),
+        ("x = a.contiguous().narrow(1, 0, 4)", False),
+        ("x = a.contiguous().narrow(0, 0, 4)", True),
+        ("x = a.contiguous().select(1, 0)", False),
         ("x = a.contiguous()[2:]", True),
         ("x = a.contiguous().view(-1)", True),
         ("x = a.view(-1, n)", None),
@@ -105,6 +129,18 @@ def test_contiguity(body: str, expected: bool | None) -> None:
 )
 def test_storage(body: str, root: str) -> None:
     assert facts(body).alias_of == root
+
+
+def test_pieces_of_a_tensor_share_no_memory() -> None:
+    launch = launch_in(
+        "\ndef split(a, n):\n    x, y = a.chunk(2, dim=-1)\n    copy_kernel[(1,)](x, y, n, BLOCK=64)\n",
+    )
+    x, y = launch.arguments["x_ptr"].tensor, launch.arguments["y_ptr"].tensor
+    assert x is not None
+    assert y is not None
+    assert (x.alias_of or x.name) != (y.alias_of or y.name)
+    assert "a" in x.alias_of
+    assert x.numel == y.numel
 
 
 def test_two_arguments_of_one_tensor() -> None:

@@ -73,6 +73,18 @@ def imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Importe
         yield alias.asname or alias.name, Imported(node.module or "", alias.name, node.level)
 
 
+def attribute_path(node: ast.expr) -> str:
+    """`self.a.b` as text when it is a chain of names, else ''."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
 _LEAVES = (ast.Constant, ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
 
 

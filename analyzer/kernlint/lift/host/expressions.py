@@ -11,7 +11,7 @@ from kernlint.ir import arith
 from kernlint.ir.condition import Connective
 from kernlint.ir.expr import const, param
 from kernlint.lift.host import calls, conditions
-from kernlint.lift.host.definitions import Assigned, Class, Function, Imported
+from kernlint.lift.host.definitions import Assigned, Class, Function, Imported, attribute_path
 from kernlint.lift.host.dtypes import torch_dtype
 from kernlint.lift.host.sequences import entry_of, expanded, integer_operation, sliced
 from kernlint.lift.host.state import Frame, join_values
@@ -28,6 +28,7 @@ from kernlint.lift.host.value import (
     Literal,
     Mapping,
     Meta,
+    Pieces,
     Quotient,
     Seq,
     SizesOf,
@@ -155,18 +156,6 @@ def _assigned_global(frame: Frame, node: ast.Name | ast.Attribute, definition: A
 
 def _module_text(imported: Imported) -> str:
     return "." * imported.level + imported.module
-
-
-def attribute_path(node: ast.expr) -> str:
-    """`self.a.b` as text when it is a chain of names, else ''."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    parts.append(node.id)
-    return ".".join(reversed(parts))
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> HostVal:
@@ -304,6 +293,10 @@ def _subscript(frame: Frame, node: ast.Subscript) -> HostVal:
         return Bound(base, grid=node.slice)
     if isinstance(base, Mapping):
         return _from_mapping(frame, base, node)
+    if isinstance(base, Pieces):
+        number = as_int(evaluate(frame, node.slice)) if not isinstance(node.slice, ast.Slice) else None
+        index = number.constant if number is not None else None
+        return base.piece(index) if index is not None and index >= 0 else frame.unknown(node)
     if isinstance(base, SizesOf):
         return _of_sizes(frame, base, node)
     if isinstance(base, Seq):
@@ -314,7 +307,17 @@ def _subscript(frame: Frame, node: ast.Subscript) -> HostVal:
     tensor = as_tensor(base) if seen_tensor(base) is not None or _tensor_index(node.slice) else None
     if tensor is None and isinstance(base, Given):
         return given(*_element_name(frame, base, node), init="computed")
-    return indexed(frame, tensor, node) if tensor is not None else frame.unknown(node)
+    if tensor is None:
+        return frame.unknown(node)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return indexed(frame, tensor, node, [_whole_number(frame, part) for part in parts])
+
+
+def _whole_number(frame: Frame, node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int)
+    value = evaluate(frame, node) if not isinstance(node, ast.Slice) else None
+    return isinstance(value, Int) or (isinstance(value, Given) and value.is_int)
 
 
 def _tensor_index(node: ast.expr) -> bool:

@@ -9,8 +9,9 @@ from kernlint.ir.condition import TRUE, Condition, Connective
 from kernlint.ir.host import GridDim, HostFunction, HostValue, Launch
 from kernlint.ir.types import Span
 from kernlint.lift.host.calls import apply, enter
+from kernlint.lift.host.definitions import attribute_path
 from kernlint.lift.host.emit import host_value
-from kernlint.lift.host.expressions import attribute_path, evaluate
+from kernlint.lift.host.expressions import evaluate
 from kernlint.lift.host.sequences import expanded
 from kernlint.lift.host.sites import Site, Sites, header_expressions, reads_like_grid
 from kernlint.lift.host.state import Frame, State, join_values, options_of

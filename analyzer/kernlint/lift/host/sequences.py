@@ -7,13 +7,15 @@ import ast
 from kernlint.ir import arith
 from kernlint.ir.expr import Expr, const
 from kernlint.lift.host.state import Frame
-from kernlint.lift.host.value import HostVal, Int, Quotient, Seq, SizesOf
+from kernlint.lift.host.value import HostVal, Int, Pieces, Quotient, Seq, SizesOf
 
 
 def expanded(frame: Frame, value: HostVal) -> tuple[HostVal, ...] | None:
     """The items of a sequence of known length."""
     if isinstance(value, Seq):
         return value.items if not any(isinstance(item, SizesOf) for item in value.items) else None
+    if isinstance(value, Pieces):
+        return tuple(value.piece(index) for index in range(value.count)) if value.count is not None else None
     if isinstance(value, SizesOf):
         rank = frame.state.knowledge.rank(value.shape)
         if rank is None:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from kernlint.ir.condition import Condition, Connective, at_most, flag, less, negate
 from kernlint.ir.expr import const
 from kernlint.lift.host.conditions import assume, condition_of
-from kernlint.lift.host.definitions import COMPOUND, bodies_of
-from kernlint.lift.host.expressions import attribute_path, evaluate
+from kernlint.lift.host.definitions import COMPOUND, attribute_path, bodies_of
+from kernlint.lift.host.expressions import evaluate
 from kernlint.lift.host.sequences import expanded, integer_operation, size_at
 from kernlint.lift.host.state import Frame, State, join_states
 from kernlint.lift.host.value import (
@@ -20,6 +20,7 @@ from kernlint.lift.host.value import (
     Int,
     KernelRef,
     Literal,
+    Pieces,
     Seq,
     SizesOf,
     Tensor,
@@ -147,6 +148,8 @@ def _unpack(frame: Frame, targets: Sequence[ast.expr], value: HostVal, source: a
         value = _with_known_ranks(frame, value, len(targets))
     if isinstance(value, SizesOf) and value.stop == -1 and value.start == 0 and not stars:
         knowledge.set_rank(value.shape, len(targets) + 1)
+    if isinstance(value, Pieces) and value.count is None:
+        value = replace(value, count=len(targets))
     items = expanded(frame, value)
     if items is not None and len(items) == len(targets) and not stars:
         written = source.elts if isinstance(source, (ast.Tuple, ast.List)) else []
@@ -282,7 +285,24 @@ def _loop(frame: Frame, node: ast.For | ast.AsyncFor | ast.While, nesting: int) 
     widen(frame, node.body)
     for name, value in seen.items():
         entry.variables.setdefault(name, value)
+    if isinstance(node, ast.While) and not _breaks(node.body):
+        assume(frame, node.test, False)
     run_body(frame, node.orelse, nesting + 1)
+
+
+def _breaks(body: Sequence[ast.stmt]) -> bool:
+    """Whether a loop with this body may be left by `break`."""
+    stack: list[ast.stmt] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Break):
+            return True
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            stack.extend(node.orelse)
+        elif isinstance(node, COMPOUND):
+            for inner in bodies_of(node):
+                stack.extend(inner)
+    return False
 
 
 def _bind_loop_variable(frame: Frame, node: ast.For | ast.AsyncFor, iterated: HostVal | None) -> None:

@@ -25,7 +25,17 @@ from kernlint.lift.host.value import (
     as_int,
     as_tensor,
 )
-from kernlint.lift.host.views import STRIDED, VIEWS, explicit, shape_from, sizes_product, strided, viewed
+from kernlint.lift.host.views import (
+    SPLITS,
+    STRIDED,
+    VIEWS,
+    explicit,
+    pieces,
+    shape_from,
+    sizes_product,
+    strided,
+    viewed,
+)
 
 # torch constructors: name -> how the memory is initialised.
 FACTORIES = {
@@ -63,7 +73,7 @@ def attribute_of_tensor(frame: Frame, base: HostVal, node: ast.Attribute) -> Hos
         return Dtype(frame.state.knowledge.dtype(known.dtype)) if known is not None else None
     if name in ("T", "mT", "H", "mH"):
         tensor = as_tensor(base)
-        return strided(frame, tensor, "t", []) if tensor is not None else None
+        return strided(frame, tensor, "t", [], "") if tensor is not None else None
     if name == "data":
         return base if as_tensor(base) is not None else None
     if name == "element_size" or not isinstance(base, (Tensor, Given)):
@@ -81,16 +91,16 @@ def allocate(
 def like(
     frame: Frame, node: ast.Call, source: Tensor, init: str, dtype: ElementType | str | None, fill: float | None
 ) -> Tensor:
-    """`torch.empty_like(x)`: dense, in the order of x's strides; contiguous if x is."""
+    """`torch.empty_like(x)`: contiguous if x is; of a transposed x it keeps the order of the strides, of a slice not."""
     return Tensor(
         "",
         source.shape,
         dtype or source.dtype,
-        contiguous=source.contiguous,
+        contiguous=True if source.contiguous else None,
         init=init,
         fill=fill,
         span=frame.scope.text.span(node),
-        layout=source.layout if source.contiguous is not None else "",
+        layout=source.layout if source.contiguous else "",
     )
 
 
@@ -120,6 +130,8 @@ def method_of_tensor(
         return tensor.changed(contiguous=True, layout="", storage="" if copied else tensor.storage)
     if method in ("to", "type", *CASTS):
         return _cast(frame, base, method, args, keywords)
+    if method in SPLITS and (tensor := as_tensor(base)) is not None:
+        return pieces(frame, tensor, method, args, keywords.get("dim"), f"@{node.lineno}:{node.col_offset}")
     if method in VIEWS | STRIDED | _SAME | _SIZED_AS_INPUT or method in _FILLING:
         tensor = as_tensor(base)
         if tensor is None:
@@ -127,7 +139,7 @@ def method_of_tensor(
         if method in VIEWS:
             return viewed(frame, node, tensor, method, args)
         if method in STRIDED:
-            return strided(frame, tensor, method, args)
+            return strided(frame, tensor, method, [*args, *keywords.values()], f"@{node.lineno}:{node.col_offset}")
         if method in _SAME:
             return tensor
         if method in _SIZED_AS_INPUT:

@@ -110,6 +110,24 @@ class SizesOf:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """What `chunk`, `split` and `unbind` return: views that share no element; `count` of them, when that is known.
+
+    `alike` says that all have the shape of `first` (a last piece that is shorter is not thought of)."""
+
+    first: Tensor
+    count: int | None
+    alike: bool
+
+    def piece(self, index: int) -> Tensor:
+        name = f"{self.first.storage or self.first.name}.piece({index})"
+        shape = self.first.shape
+        if not self.alike:
+            shape = Shape(f"{shape.key}[{index}]", f"{shape.name}[{index}]")
+        return self.first.changed(storage=name, shape=shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Dtype:
     """`torch.float16`, or `x.dtype` as a name for an unknown type."""
 
@@ -169,6 +187,7 @@ HostVal = (
     | Mapping
     | SizesOf
     | Dtype
+    | Pieces
     | Callable
     | KernelRef
     | Choice

@@ -9,13 +9,14 @@ from dataclasses import replace
 from kernlint.ir.expr import ONE, Expr
 from kernlint.lift.host.shape import Shape, product
 from kernlint.lift.host.state import Frame
-from kernlint.lift.host.value import Dtype, HostVal, Seq, SizesOf, Tensor, as_int, as_tensor
+from kernlint.lift.host.value import Dtype, HostVal, Pieces, Seq, SizesOf, Tensor, as_int, as_tensor
 
 VIEWS = frozenset({"view", "reshape", "flatten", "unflatten", "view_as", "reshape_as", "unsqueeze", "squeeze"})
 STRIDED = frozenset(
     {"t", "transpose", "permute", "expand", "expand_as", "swapaxes", "swapdims", "movedim", "moveaxis"}
-    | {"narrow", "select", "as_strided", "diagonal", "unfold", "adjoint"}
+    | {"narrow", "select", "as_strided", "diagonal", "unfold", "adjoint", "broadcast_to"}
 )
+SPLITS = frozenset({"chunk", "split", "tensor_split", "unbind"})
 
 
 def explicit(frame: Frame, sizes: Sequence[Expr], key: str = "") -> Shape:
@@ -80,56 +81,119 @@ def _shape_of_items(frame: Frame, node: ast.expr, items: Sequence[HostVal]) -> S
     return Shape(f"{frame.prefix}({text})@{node.lineno}:{node.col_offset}", f"({text})", size=total)
 
 
-def indexed(frame: Frame, tensor: Tensor, node: ast.Subscript) -> Tensor:
-    """`x[i]`, `x[a:b]`, `x[..., :k]`, `x[:, None]`: a view when the index is basic, else a computed copy."""
+def indexed(frame: Frame, tensor: Tensor, node: ast.Subscript, whole_numbers: Sequence[bool]) -> Tensor:
+    """`x[i]`, `x[a:b]`, `x[..., :k]`, `x[:, None]`: a view when the index is basic, else a computed copy.
+
+    `whole_numbers` says of each part of the index whether it is known to be an integer.
+    """
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     knowledge = frame.state.knowledge
     text = frame.scope.text.code(node.slice, 30)
     suffix = f"[{text}]"
     place = "" if all(isinstance(part, ast.Constant) for part in parts) else f"@{node.lineno}:{node.col_offset}"
     shape = Shape(f"{tensor.shape.key}{suffix}{place}", f"{tensor.shape.name}{suffix}")
-    contiguous: bool | None = None
-    if len(parts) == 1 and isinstance(parts[0], ast.Constant) and isinstance(parts[0].value, int):
+    if len(parts) == 1 and whole_numbers[0]:
         dims = knowledge.dims(tensor.shape)
-        if dims:
-            shape = Shape(shape.key, shape.name, dims[1:])
-        else:
-            shape = replace(shape, size=knowledge.rest(tensor.shape, 0))
-        contiguous = True if tensor.contiguous else None
-    elif all(isinstance(part, (ast.Slice, ast.Constant)) for part in parts):
-        whole = all(
-            (isinstance(part, ast.Slice) and part.lower is None and part.upper is None and part.step is None)
-            or (isinstance(part, ast.Constant) and part.value in (None, Ellipsis))
-            for part in parts
-        )
-        if whole:
-            contiguous = tensor.contiguous
-        elif len(parts) == 1 and isinstance(parts[0], ast.Slice) and parts[0].step is None:
-            contiguous = tensor.contiguous  # rows a:b of a contiguous tensor
-        else:
-            contiguous = False
-    init = tensor.init
-    return tensor.changed(shape=shape, contiguous=contiguous, layout="", init=init)
+        size = knowledge.rest(tensor.shape, 0)
+        shape = Shape(shape.key, shape.name, dims[1:]) if dims else replace(shape, size=size)
+    contiguous = _indexed_contiguity(tensor.contiguous, parts, whole_numbers)
+    return tensor.changed(shape=shape, contiguous=contiguous, layout="")
 
 
-def strided(frame: Frame, tensor: Tensor, method: str, args: Sequence[HostVal]) -> Tensor:
-    """A view with permuted or repeated dimensions.  It is not contiguous unless the sizes happen to be 1."""
+def _indexed_contiguity(base: bool | None, parts: Sequence[ast.expr], whole_numbers: Sequence[bool]) -> bool | None:
+    """Of a contiguous tensor, integers, then one range, then whole dimensions are contiguous; other ranges are not."""
+    kinds = [_index_kind(part, whole) for part, whole in zip(parts, whole_numbers, strict=True)]
+    if "unknown" in kinds:
+        return None  # perhaps an index tensor, which gathers into fresh memory
+    kinds = [kind for kind in kinds if kind != "new"]
+    while kinds and kinds[0] == "number":
+        kinds.pop(0)
+    if kinds and kinds[0] == "range":
+        kinds.pop(0)
+    kept = all(kind == "whole" for kind in kinds)
+    taken = len(kinds) < len(parts)
+    return (base if base or not taken else None) if kept else False
+
+
+def _index_kind(part: ast.expr, whole_number: bool) -> str:
+    if whole_number:
+        return "number"
+    if isinstance(part, ast.Constant):
+        return "new" if part.value is None else "whole" if part.value is Ellipsis else "unknown"
+    if not isinstance(part, ast.Slice):
+        return "unknown"
+    if part.step is not None:
+        return "stepped"
+    return "whole" if part.lower is None and part.upper is None else "range"
+
+
+def strided(frame: Frame, tensor: Tensor, method: str, args: Sequence[HostVal], place: str) -> Tensor:
+    """A view with permuted, repeated or shortened dimensions; `place` tells calls of the same method apart.
+
+    It is not contiguous unless the sizes happen to be 1, or the leading dimension alone is shortened.
+    """
     dims = frame.state.knowledge.dims(tensor.shape)
-    shape = Shape(f"{tensor.shape.key}.{method}", f"{tensor.shape.name}.{method}")
-    if dims is not None:
-        order = list(range(len(dims)))
-        places = [number.constant for arg in args if (number := as_int(arg)) is not None]
-        axes = [place for place in places if place is not None and -len(dims) <= place < len(dims)]
-        if method == "t" and len(dims) == 2:
-            order.reverse()
+    shape = Shape(f"{tensor.shape.key}.{method}{place}", f"{tensor.shape.name}.{method}()")
+    contiguous: bool | None = False
+    places = [number.constant for arg in args if (number := as_int(arg)) is not None]
+    if method in ("narrow", "select"):
+        contiguous = _along(frame, tensor, places[0] if places else None)
+    elif dims is not None:
+        axes = [place % len(dims) for place in places if place is not None and -len(dims) <= place < len(dims)]
+        order = _permutation(method, axes, len(dims))
+        if order is not None:
             shape = explicit(frame, [dims[index] for index in order])
-        elif method in ("transpose", "swapaxes", "swapdims") and len(axes) == 2:
-            i, j = axes
-            order[i], order[j] = order[j], order[i]
-            shape = explicit(frame, [dims[index] for index in order])
-        elif method == "permute" and len(axes) == len(dims):
-            shape = explicit(frame, [dims[index] for index in axes])
-    return tensor.changed(shape=shape, contiguous=False, layout="")
+            contiguous = tensor.contiguous if order == list(range(len(dims))) else False
+    return tensor.changed(shape=shape, contiguous=contiguous, layout="")
+
+
+def _along(frame: Frame, tensor: Tensor, dim: int | None) -> bool | None:
+    """The contiguity of a part of a tensor along a dimension."""
+    rank = frame.state.knowledge.rank(tensor.shape)
+    if dim is None:
+        return None
+    leading = dim == 0 or (rank is not None and dim == -rank)
+    return (True if tensor.contiguous else None) if leading else False
+
+
+def _permutation(method: str, axes: list[int], rank: int) -> list[int] | None:
+    """Where each dimension of the result comes from; None when the method or its arguments are something else."""
+    order = list(range(rank))
+    if method == "t" and rank <= 2:
+        return order[::-1]
+    if method in ("transpose", "swapaxes", "swapdims") and len(axes) == 2:
+        order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
+        return order
+    return axes if method == "permute" and sorted(axes) == order else None
+
+
+def pieces(
+    frame: Frame, tensor: Tensor, method: str, args: Sequence[HostVal], dim: HostVal | None, place: str
+) -> Pieces | None:
+    """`x.chunk(n, dim)`, `x.split(size, dim)`, `x.unbind(dim)`: views of equal shape, but for `split` with a list."""
+    if dim is None and method == "unbind":
+        dim = args[0] if args else None
+    elif dim is None:
+        dim = args[1] if len(args) > 1 else None
+    along = 0
+    if dim is not None:
+        number = as_int(dim)
+        if number is None or number.constant is None:
+            return None
+        along = number.constant
+    count: int | None = None
+    sizes = args[0].items if args and isinstance(args[0], Seq) and method != "unbind" else None
+    if sizes is not None:
+        count = len(sizes)
+    elif method in ("chunk", "tensor_split") and args and (number := as_int(args[0])) is not None:
+        count = number.constant
+    text = f"{method}{place}"
+    shape = Shape(f"{tensor.shape.key}.{text}", f"{tensor.shape.name}.{method}()")
+    rank = frame.state.knowledge.rank(tensor.shape)
+    if rank is not None and method != "unbind":
+        frame.state.knowledge.set_rank(shape, rank)
+    part = tensor.changed(shape=shape, contiguous=_along(frame, tensor, along), layout="")
+    return Pieces(part, count if count is None or 0 < count <= 64 else None, sizes is None)
 
 
 def viewed(frame: Frame, node: ast.Call, tensor: Tensor, method: str, args: Sequence[HostVal]) -> Tensor:
@@ -141,7 +205,8 @@ def viewed(frame: Frame, node: ast.Call, tensor: Tensor, method: str, args: Sequ
     elif method in ("view", "reshape") and args:
         items = args[0].items if len(args) == 1 and isinstance(args[0], Seq) else tuple(args)
         if len(args) == 1 and isinstance(args[0], Dtype):
-            return tensor.changed(dtype=args[0].dtype, shape=Shape(f"{tensor.shape.key}.view", tensor.shape.name))
+            key = f"{tensor.shape.key}.view@{node.lineno}:{node.col_offset}"
+            return tensor.changed(dtype=args[0].dtype, shape=Shape(key, tensor.shape.name))
         if len(args) == 1 and isinstance(args[0], SizesOf):
             shape = shape_from(frame, node, args[0])
         else:
