@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_plain_extent
-from kernlint.analysis.launches import LaunchView
+from kernlint.analysis.launches import LaunchView, view_of
 from kernlint.analysis.prove import provable
 from kernlint.analysis.tiles import Coordinate, axis_atom, coordinates, implied_bounds
 from kernlint.finding import Confidence
@@ -36,7 +36,7 @@ def uncovered_tails(launch: Launch) -> Iterator[UncoveredTail]:
     kernel = launch.kernel
     if kernel is None or launch.grid is None:
         return
-    view = LaunchView(kernel, launch)
+    view = view_of(kernel, launch)
     moved = _moved_axes(kernel)
     for index, dimension in enumerate(launch.grid):
         if dimension.expr is None:

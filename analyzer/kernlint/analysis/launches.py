@@ -38,12 +38,32 @@ class LaunchView:
         # Compile-time parameters in a grid are the kernel's own: express them through their bindings as well.
         return {atom: substitute(expr, found) for atom, expr in found.items()}
 
+    @cached_property
+    def _known(self) -> dict[Expr | Condition, Expr | Condition]:
+        return {}
+
     def of(self, expr: Expr) -> Expr:
         """The expression in host terms, as far as the launch determines it."""
-        return substitute(expr, self.mapping)
+        found = self._known.get(expr)
+        if not isinstance(found, Expr):
+            found = self._known[expr] = substitute(expr, self.mapping)
+        return found
 
     def condition(self, condition: Condition) -> Condition:
-        return condition.substitute(self.mapping)
+        found = self._known.get(condition)
+        if not isinstance(found, Condition):
+            found = self._known[condition] = condition.substitute(self.mapping)
+        return found
+
+    def host_atoms(self, expr: Expr) -> set[Atom]:
+        """The host values an expression depends on, without building it in host terms."""
+        found: set[Atom] = set()
+        for atom in expr.deep_atoms:
+            bound = self.mapping.get(atom)
+            for inner in (atom,) if bound is None else bound.deep_atoms:
+                if inner.kind is AtomKind.HOST:
+                    found.add(inner)
+        return found
 
     def grid(self, axis: Axis) -> Expr | None:
         """Number of programs or blocks along a grid axis, in host terms."""
@@ -92,8 +112,17 @@ class LaunchView:
 def views(kernel: Kernel) -> tuple[LaunchView, ...]:
     """One view per known launch; a single view without one when none is known."""
     if not kernel.launches:
-        return (LaunchView(kernel, None),)
-    return tuple(LaunchView(kernel, launch) for launch in kernel.launches)
+        return (view_of(kernel, None),)
+    return tuple(view_of(kernel, launch) for launch in kernel.launches)
+
+
+def view_of(kernel: Kernel, launch: Launch | None) -> LaunchView:
+    """The view of one launch, made once: every rule asks for it."""
+    made: dict[int, LaunchView] = kernel.attrs.setdefault("views", {})
+    view = made.get(id(launch))
+    if view is None or view.launch is not launch:
+        view = made[id(launch)] = LaunchView(kernel, launch)
+    return view
 
 
 def is_compile_time(expr: Expr, kernel: Kernel) -> bool:

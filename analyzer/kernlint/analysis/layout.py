@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernlint.analysis.host_memory import accesses_of, storage_name
-from kernlint.analysis.launches import LaunchView
+from kernlint.analysis.launches import LaunchView, view_of
 from kernlint.analysis.tiles import lanes_of
-from kernlint.ir.expr import AtomKind, AxisKind
+from kernlint.ir.expr import AxisKind
 from kernlint.ir.host import TensorFacts
 from kernlint.ir.kernel import Access, Launch
 
@@ -34,7 +34,7 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
     kernel = launch.kernel
     if kernel is None:
         return
-    view = LaunchView(kernel, launch)
+    view = view_of(kernel, launch)
     tensors = {name: v.tensor for name, v in launch.arguments.items() if v.tensor is not None}
     owners = [t for t in tensors.values() if t.contiguous is True and t.init == "given"]
     for name, tensor in sorted(tensors.items()):
@@ -53,7 +53,7 @@ def _owner(access: Access, tensor: TensorFacts, owners: list[TensorFacts], view:
     rows = [a for a in access.index.deep_atoms if a.axis is not None and a.axis.kind is AxisKind.GRID]
     if not lanes or not rows or access.index.is_opaque:
         return None
-    atoms = {a.name for a in view.of(access.index).deep_atoms if a.kind is AtomKind.HOST}
+    atoms = {atom.name for atom in view.host_atoms(access.index)}
     if any(_belongs(name, storage_name(tensor)) for name in atoms):
         return None
     for owner in owners:

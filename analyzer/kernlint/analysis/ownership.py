@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_external
-from kernlint.analysis.launches import LaunchView
+from kernlint.analysis.launches import LaunchView, view_of
 from kernlint.analysis.prove import provable
 from kernlint.analysis.tiles import axis_atom
 from kernlint.finding import Confidence
@@ -33,7 +33,7 @@ def shared_stores(kernel: Kernel) -> Iterator[SharedStore]:
     """Stores that several programs of a known launch make to one element."""
     axes = _used_grid_axes(kernel)
     for launch in kernel.launches:
-        view = LaunchView(kernel, launch)
+        view = view_of(kernel, launch)
         for access in kernel.accesses:
             if access.kind is not AccessKind.STORE or not is_external(access) or access.index.is_opaque:
                 continue

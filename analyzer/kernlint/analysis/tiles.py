@@ -85,11 +85,18 @@ def moves_whole_tiles(term: Expr, lane: Axis) -> bool:
     return False
 
 
-def coordinates(access: Access) -> Iterator[Coordinate]:
-    """The coordinates of every lane the access's index is linear in.
+def coordinates(access: Access) -> tuple[Coordinate, ...]:
+    """The coordinates of every lane the access's index is linear in, found once per access.
 
     For block pointers the dimensions are given by the source and taken from there.
     """
+    found: tuple[Coordinate, ...] | None = access.attrs.get("coordinates")
+    if found is None:
+        found = access.attrs["coordinates"] = tuple(_coordinates(access))
+    return found
+
+
+def _coordinates(access: Access) -> Iterator[Coordinate]:
     if access.block_offsets:
         for offset in access.block_offsets:
             for lane in lanes_of(offset):
