@@ -23,7 +23,7 @@ def test_helper_is_inlined_with_its_call_site() -> None:
         __global__ void k(float* x, const float* y, int m) { x[threadIdx.x] = dot<4>(y + threadIdx.x, m); }"""
     )
     load, store = kernel.accesses
-    assert repr(load.index) == "k0*m + threadIdx.x"
+    assert repr(load.index) == "turn(i)*m + threadIdx.x"
     assert len(load.inlined_at) == 1
     assert store.inlined_at == ()
     assert store.value is not None
@@ -184,6 +184,40 @@ def test_unknown_calls_leave_the_rest_alone() -> None:
 def test_passing_an_address_to_an_unknown_function_forgets_the_variable() -> None:
     kernel = body("int j = 3; mystery(&j); x[j] = 0.f;")
     assert not stores(kernel)[0].index_is_known
+
+
+@pytest.mark.parametrize(
+    ("functor", "op"),
+    [
+        ("cub::Max()", "max"),
+        ("cuda::maximum<>{}", "max"),
+        ("cub::Min()", "min"),
+        ("cub::Sum()", "sum"),
+        ("[](float a, float b) { return fmaxf(a, b); }", "max"),
+        ("[](float a, float b) { return a < b ? a : b; }", "min"),
+        ("Add()", "sum"),
+        ("Odd()", "custom"),
+    ],
+)
+def test_block_reduction_takes_its_operation_from_the_functor(functor: str, op: str) -> None:
+    kernel = lifted(
+        f"""struct Add {{ __device__ float operator()(float a, float b) const {{ return a + b; }} }};
+        __global__ void k(float* x) {{
+            using Reduce = cub::BlockReduce<float, 128>;
+            __shared__ typename Reduce::TempStorage tmp;
+            float v = Reduce(tmp).Reduce(x[threadIdx.x], {functor});
+            x[0] = v;
+        }}"""
+    )
+    assert [value.attrs["op"] for value in kernel.values if value.op == "reduce"] == [op]
+    assert [barrier.kind for barrier in kernel.barriers] == [BarrierKind.BLOCK]
+
+
+def test_members_of_an_array_of_structs_know_their_stride() -> None:
+    kernel = lifted("struct P { float x, y, z, w; }; __global__ void k(P* p, int n) { p[threadIdx.x].z = 1.f; }")
+    (store,) = stores(kernel)
+    assert repr(store.index) == "threadIdx.x"
+    assert store.attrs["element_stride"] == 16
 
 
 NASTY = [

@@ -14,7 +14,7 @@ def test_counted_loop() -> None:
     assert (repr(loop.start), repr(loop.stop), repr(loop.step)) == ("threadIdx.x", "n", "blockDim.x")
     assert loop.variable == "i"
     assert loop.trip_count is not None
-    assert shown(kernel) == ["store x[k0*blockDim.x + threadIdx.x] if k0*blockDim.x + threadIdx.x < n"]
+    assert shown(kernel) == ["store x[turn(i)*blockDim.x + threadIdx.x] if turn(i)*blockDim.x + threadIdx.x < n"]
     assert stores(kernel)[0].loops == (loop,)
 
 
@@ -23,7 +23,7 @@ def test_downward_loop() -> None:
     (loop,) = kernel.loops
     assert repr(loop.trip_count) == "n"
     assert repr(loop.stop) == "-1"
-    assert repr(stores(kernel)[0].index) == "-k0 + n - 1"
+    assert repr(stores(kernel)[0].index) == "-turn(i) + n - 1"
 
 
 def test_pointer_increment_and_subscript_are_one_thing() -> None:
@@ -35,7 +35,7 @@ def test_pointer_increment_and_subscript_are_one_thing() -> None:
 def test_counter_beside_the_loop_variable() -> None:
     kernel = body("int j = 5; for (int k = 0; k < n; ++k) { x[j] = 0.f; j += 2; } x[j] = 1.f;")
     inside, after = stores(kernel)
-    assert repr(inside.index) == "2*k0 + 5"
+    assert repr(inside.index) == "2*turn(k) + 5"
     assert repr(after.index) == "2*max(0, n) + 5"
 
 
@@ -43,7 +43,7 @@ def test_nested_increments() -> None:
     kernel = body(
         "const float* p = y; for (int a = 0; a < n; ++a) { for (int b = 0; b < 4; ++b) { x[b] = *p; ++p; } p += m; }"
     )
-    assert repr(kernel.accesses[0].index) == "k0*m + 4*k0 + k1"
+    assert repr(kernel.accesses[0].index) == "turn(a)*m + 4*turn(a) + turn(b)"
 
 
 def test_halving_variable_stays_one_carried_atom() -> None:
@@ -86,7 +86,7 @@ def test_continue_and_break_guard_and_are_recorded() -> None:
     kinds = [item.kind for item in kernel.body.walk() if isinstance(item, Exit)]
     assert kinds == ["continue", "break"]
     guard = repr(stores(kernel)[0].guard)
-    assert "not (k0 == m)" in guard or "not (m == k0)" in guard
+    assert "not (turn(i) == m)" in guard or "not (m == turn(i))" in guard
     assert len(kernel.loops[0].breaks) == 1
     assert kernel.loops[0].trip_count is None
     assert repr(kernel.loops[0].axis.extent) == "n"
@@ -99,7 +99,7 @@ def test_continue_joins_what_it_skipped() -> None:
 
 def test_while_loop_with_counter() -> None:
     kernel = body("int i = threadIdx.x; while (i < n) { x[i] = 0.f; i += 32; }")
-    assert shown(kernel) == ["store x[32*k0 + threadIdx.x] if 32*k0 + threadIdx.x < n"]
+    assert shown(kernel) == ["store x[32*turn(i) + threadIdx.x] if 32*turn(i) + threadIdx.x < n"]
 
 
 def test_compound_conditions_bound_the_axis_but_give_no_trip_count() -> None:
@@ -108,7 +108,7 @@ def test_compound_conditions_bound_the_axis_but_give_no_trip_count() -> None:
     assert loop.trip_count is None
     assert loop.axis.extent is not None
     assert loop.axis.extent.constant == 16
-    assert repr(stores(kernel)[0].guard) == "16*blockIdx.x + k0 < n and k0 <= 15"
+    assert repr(stores(kernel)[0].guard) == "16*blockIdx.x + turn(r) < n and turn(r) <= 15"
 
 
 def test_switch_cases_are_guarded() -> None:
@@ -133,3 +133,23 @@ def test_range_for_over_a_local_array() -> None:
     kernel = body("float a[8]; for (auto& e : a) e = 0.f;")
     assert shown(kernel) == ["store a[k0]"]
     assert repr(kernel.loops[0].trip_count) == "8"
+
+
+def test_counted_while_loop_has_bounds_and_its_loads_are_data() -> None:
+    kernel = body(
+        "long i = threadIdx.x; while (i < n) { atomicAdd(&x[ids[i]], 1.f); i += blockDim.x; }",
+        "float* x, const unsigned char* ids, int n",
+    )
+    (loop,) = kernel.loops
+    assert (loop.variable, repr(loop.start), repr(loop.stop), repr(loop.step)) == (
+        "i",
+        "threadIdx.x",
+        "n",
+        "blockDim.x",
+    )
+    assert all(access.index_is_known for access in kernel.accesses)
+
+
+def test_loop_axes_are_named_after_their_variable_and_keyed_by_number() -> None:
+    kernel = body("for (int row = 0; row < n; ++row) x[row] = 0.f; while (y[0] > 0.f) {}")
+    assert [(loop.axis.key, loop.axis.name) for loop in kernel.loops] == [("k0", "turn(row)"), ("k1", "k1")]

@@ -28,7 +28,9 @@ from kernlint.lift.cuda.memory import dereference, load_from, store_to
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_STD = frozenset({"", "thrust", "std", "cuda::std", "cutlass", "cuda", "c10::cuda", "::", "__nv_internal", "math", "cute"})
+_STD = frozenset(
+    {"", "thrust", "std", "cuda::std", "cutlass", "cuda", "c10::cuda", "::", "__nv_internal", "math", "cute"}
+)
 _PRIORITY = frozenset(known.BARRIERS) | frozenset(known.SHUFFLES) | frozenset(known.VOTES) | frozenset(known.LOADS)
 
 

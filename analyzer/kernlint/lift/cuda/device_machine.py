@@ -14,7 +14,7 @@ from kernlint.ir.condition import FALSE, TRUE, Condition, conj, equals_zero, fla
 from kernlint.ir.expr import Atom, Axis, AxisKind, Expr, axis_expr, const, launch_dim, opaque
 from kernlint.ir.expr import param as param_expr
 from kernlint.ir.kernel import Access, Barrier, BarrierKind, Frame, Kernel, Region
-from kernlint.ir.types import BOOL, INT32, ElementType, Space, Span
+from kernlint.ir.types import BOOL, INT32, UINT32, ElementType, Space, Span
 from kernlint.ir.value import Buffer, Pointer, Value
 from kernlint.lift.cuda.device_types import UNKNOWN, CType
 from kernlint.lift.cuda.unit import FunctionDefinition, TranslationUnit
@@ -185,6 +185,8 @@ class Machine:
         self.loads: dict[str, Expr] = {}  # read-only loads by buffer and index
         self.assignments: dict[int, dict[int, list[tuple[int, str, str]]]] = {}  # see evaluate_assigned
         self.instructions: dict[tuple[str, int], list[tuple[str, str]]] = {}  # of asm statements, by place
+        self.declarations: dict[tuple[str, int], Any] = {}  # see evaluate_declare
+        self.grid: dict[tuple[str, int], Expr] = {}
         self.spans: dict[tuple[str, int, int], Span] = {}
         self.unroll: bool = False  # a `#pragma unroll` stands before the next loop
 
@@ -418,8 +420,9 @@ class Machine:
 
     def grid_value(self, kind: str, index: int, node: Node | None) -> Value:
         """threadIdx (`t`), blockIdx (`g`), blockDim (`bd`) or gridDim (`gd`) in one dimension; uint32."""
-        from kernlint.ir.types import UINT32
-
+        known = self.grid.get((kind, index))
+        if known is not None:
+            return self.value("param", (), UINT32, node, known, None, {"name": known.terms[0][0][0].name})
         letter = AXIS_NAMES[index]
         if kind == "t":
             extent = launch_dim("bd", index, f"blockDim.{letter}")
@@ -429,7 +432,8 @@ class Machine:
             expr = axis_expr(Axis(AxisKind.GRID, f"g{index}", f"blockIdx.{letter}", extent, index))
         else:
             expr = launch_dim(kind, index, f"{'blockDim' if kind == 'bd' else 'gridDim'}.{letter}")
-        return self.value("param", (), UINT32, node, expr, None, {"name": repr(expr)})
+        self.grid[(kind, index)] = expr
+        return self.value("param", (), UINT32, node, expr, None, {"name": expr.terms[0][0][0].name})
 
     def symbol(self, path: str, ctype: CType = UNKNOWN, space: Space = Space.GLOBAL) -> Value:
         """A named constant of the launch or of the program: `params.stride`, `Traits::kTile`.

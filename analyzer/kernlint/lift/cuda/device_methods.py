@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from kernlint.ir.expr import param
 from kernlint.ir.kernel import AccessKind, BarrierKind
 from kernlint.ir.types import UINT32, Space
 from kernlint.ir.value import Value
-from kernlint.lift.cuda.builtins import ATOMIC_METHODS, BLOCK_COLLECTIVES
-from kernlint.lift.cuda.device_machine import Machine, Object, TypedValue, pointee
+from kernlint.lift.cuda.builtins import ATOMIC_METHODS, BINARY, BLOCK_COLLECTIVES
+from kernlint.lift.cuda.device_machine import Machine, Object, TypedValue, Variable, object_of, pointee
 from kernlint.lift.cuda.device_objects import elements_of, elements_pointer
 from kernlint.lift.cuda.device_ops import binary, convert
+from kernlint.lift.cuda.device_resolve import within
 from kernlint.lift.cuda.device_sync import atomic
-from kernlint.lift.cuda.evaluate_inline import Argument
+from kernlint.lift.cuda.evaluate_inline import Argument, Lambda
 from kernlint.lift.cuda.memory import access, load_from, place_of, store, store_to
 
 if TYPE_CHECKING:
@@ -105,7 +107,8 @@ def _void(m: Machine, name: str, values: tuple[Value, ...], node: Node) -> Value
 def _collective(m: Machine, name: str, values: tuple[Value, ...], node: Node) -> Value:
     """A CUB-style block collective: synchronises the block and combines across it."""
     m.barrier(BarrierKind.BLOCK, node, f"collective.{name}")
-    op = {"Sum": "sum", "Max": "max", "Min": "min", "InclusiveSum": "sum", "ExclusiveSum": "sum"}.get(name, "custom")
+    op = {"Sum": "sum", "Max": "max", "Min": "min", "InclusiveSum": "sum", "ExclusiveSum": "sum"}.get(name, "")
+    op = op or next((found for found in map(functor_operation, _argument_nodes(node), repeat(m)) if found), "custom")
     dtype = values[0].dtype if values else None
     for value in values[1:]:
         if isinstance(value, TypedValue) and value.place is not None and value.place.key:
@@ -113,6 +116,71 @@ def _collective(m: Machine, name: str, values: tuple[Value, ...], node: Node) ->
     expr = None if dtype is not None and dtype.is_float else m.opaque_expr(f"result of {name}")
     kind = "scan" if "Scan" in name or name in ("InclusiveSum", "ExclusiveSum") else "reduce"
     return m.value(kind, values[:1], dtype, node, expr, None, {"op": op, "dim": None})
+
+
+def _argument_nodes(node: Node) -> list[Node]:
+    listed = node.child_by_field_name("arguments")
+    return [child for child in listed.named_children if child.type != "comment"] if listed is not None else []
+
+
+def functor_operation(node: Node, m: Machine) -> str:
+    """What a binary functor given at `node` computes (`sum`, `max`, `min`, `prod`); '' when that is not seen."""
+    text = m.text(node)
+    name = text.split("<")[0].split("(")[0].split("{")[0].rpartition("::")[2]
+    known = _FUNCTORS.get(name)
+    if known is not None:
+        return known
+    body: Node | None = None
+    found = m.scope.lookup(name)
+    held = m.read(found.key) if isinstance(found, Variable) else None
+    obj = object_of(held) if held is not None else None
+    if node.type == "lambda_expression":
+        body = node.child_by_field_name("body")
+    elif obj is not None and isinstance(obj.function, Lambda):
+        body = obj.function.node.child_by_field_name("body")
+    else:
+        struct = obj.ctype.struct if obj is not None else next(iter(m.home.structs.get(name, ())), None)
+        methods = struct.methods.get("operator()", []) if struct is not None else []
+        body = methods[0].body if methods else None
+        if methods:
+            with within(m, methods[0].unit, m.scope):
+                return _returned_operation(m, methods[0].body)
+    return _returned_operation(m, body) if body is not None else ""
+
+
+def _returned_operation(m: Machine, body: Node) -> str:
+    """The operation of a body that is one `return`."""
+    statement = next((child for child in body.named_children if child.type == "return_statement"), None)
+    value = statement.named_children[0] if statement is not None and statement.named_child_count else None
+    while value is not None and value.type == "parenthesized_expression":
+        value = value.named_children[0] if value.named_child_count else None
+    if value is None:
+        return ""
+    if value.type == "call_expression":
+        function = value.child_by_field_name("function")
+        name = m.text(function).rpartition("::")[2].split("<")[0] if function is not None else ""
+        return {"max": "max", "min": "min", "add": "sum", "mul": "prod"}.get(BINARY.get(name, ""), "")
+    operator = value.child_by_field_name("operator") if value.type == "binary_expression" else None
+    if operator is not None:
+        return {"+": "sum", "*": "prod"}.get(operator.type, "")
+    if value.type == "conditional_expression":
+        test = value.child_by_field_name("condition")
+        first = value.child_by_field_name("consequence")
+        sign = test.child_by_field_name("operator") if test is not None else None
+        left = test.child_by_field_name("left") if test is not None else None
+        if sign is not None and left is not None and first is not None:
+            larger = sign.type in (">", ">=")
+            same = m.text(left) == m.text(first)
+            return "max" if larger == same else "min"
+    return ""
+
+
+_FUNCTORS = {
+    **dict.fromkeys(("Sum", "plus", "Plus", "SumOp", "AddOp"), "sum"),
+    **dict.fromkeys(("Max", "maximum", "MaxOp", "greater_op"), "max"),
+    **dict.fromkeys(("Min", "minimum", "MinOp"), "min"),
+    **dict.fromkeys(("multiplies", "ProdOp"), "prod"),
+}
 
 
 def _vector_load(m: Machine, obj: Object, address: Value, node: Node) -> Value:

@@ -9,7 +9,7 @@ from kernlint.ir.expr import ZERO, const
 from kernlint.ir.types import Space
 from kernlint.ir.value import Buffer, Pointer, Value
 from kernlint.lift.cuda.device_machine import Machine, Object, Place, Scope, TypedValue, Variable
-from kernlint.lift.cuda.device_resolve import resolve_type, struct_scope, within
+from kernlint.lift.cuda.device_resolve import resolve_type, size_of, struct_scope, within
 from kernlint.lift.cuda.device_types import UNKNOWN, CType, integer_literal, named_element
 from kernlint.lift.cuda.unit import Field
 
@@ -149,7 +149,11 @@ def _field_address(m: Machine, obj: Object, memory: Value, name: str, ctype: CTy
     assert base is not None
     if pointer is None or not pointer.offset.terms:
         return known
-    return m.typed("pointer", (memory,), None, pointer=replace(base, offset=pointer.offset), ctype=ctype)
+    made = m.typed("pointer", (memory,), None, pointer=replace(base, offset=pointer.offset), ctype=ctype)
+    stride = size_of(m, obj.ctype).constant if obj.ctype.struct is not None else None
+    if stride is not None and ctype.element is not None and not ctype.depth and stride != ctype.element.bytes:
+        made.attrs["element_stride"] = stride
+    return made
 
 
 def elements_of(m: Machine, obj: Object, node: Node | None = None) -> Buffer:

@@ -189,7 +189,7 @@ def offset_pointer(m: Machine, base: Value, index: Value, node: Node | None, neg
         indices = (indices[0] + amount,)
     else:
         indices = ()
-    moved = replace(pointer, offset=pointer.offset + step, indices=indices)
+    moved = Pointer(pointer.buffer, pointer.offset + step, pointer.dtype, indices, pointer.casts)
     made = m.typed("pointer", (base, index), node, pointer=moved, ctype=ctype, dtype=base.dtype)
     if base.attrs.get("alternatives"):
         made.attrs["alternatives"] = tuple(
@@ -229,7 +229,7 @@ def recast(pointer: Pointer, source: CType, to: CType) -> Pointer:
         pointer.buffer.dtype = pointer.buffer.dtype or target
         return replace(pointer, dtype=target)
     if pointer.dtype == target and (target is not None or source.name == to.name):
-        return replace(pointer, dtype=target)
+        return pointer
     offset = pointer.offset
     if offset.terms and not to.is_void and not source.is_void:
         offset = rescaled(offset, source.size, to.size)
@@ -384,7 +384,8 @@ def join(m: Machine, condition: Condition, a: Value, b: Value, test: Value | Non
         made = m.typed(op, args, None, ctype=either.ctype, dtype=dtype, expr=expr, obj=both)
     else:
         made = m.value(op, args, dtype, None, expr, cond, attrs)
-    made.name = a.name if a.name == b.name else ""
+    made.name = a.name or b.name
+    made.span = test.span if test is not None else a.span
     return made
 
 
@@ -400,6 +401,7 @@ def _join_pointers(m: Machine, condition: Condition, a: Value, b: Value, args: t
     ctype = pointee(a)
     made = m.typed(op, args, None, ctype=ctype, dtype=a.dtype if a.dtype == b.dtype else None)
     made.attrs["condition"] = condition
+    made.name, made.span = a.name or b.name, a.span
     if x.buffer is y.buffer and x.buffer is not None and x.dtype == y.dtype:
         made.pointer = Pointer(x.buffer, arith.select(condition, x.offset, y.offset), x.dtype, (), x.casts)
     elif x.buffer is None and not x.offset.terms:  # nullptr in one arm

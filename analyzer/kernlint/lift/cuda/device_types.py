@@ -76,7 +76,7 @@ _DROPPED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # never changed; not frozen, since making frozen ones costs twice as much
 class CType:
     """A type: `element` for scalars and vectors, `name` for what is not one, behind `depth` pointers.
 
@@ -105,10 +105,17 @@ class CType:
         return self.element is None and not self.depth and not self.extents and not self.is_void
 
     def pointed(self) -> CType:
-        return replace(self, depth=self.depth - 1) if self.depth else self
+        return self.with_depth(self.depth - 1) if self.depth else self
 
     def pointer(self) -> CType:
-        return replace(self, depth=self.depth + 1)
+        return self.with_depth(self.depth + 1)
+
+    def with_depth(self, depth: int, const: bool | None = None) -> CType:
+        """The same type behind another number of pointers."""
+        known = self.const if const is None else const
+        if depth == self.depth and known == self.const:
+            return self
+        return CType(self.name, self.element, depth, self.extents, self.struct, self.arguments, known)
 
     @property
     def size(self) -> Expr:

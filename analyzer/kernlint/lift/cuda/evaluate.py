@@ -112,7 +112,10 @@ def _parameter(m: Machine, declared: ParameterDeclaration, position: int) -> Par
 
 # closed forms
 
-CARRIED = "?:carry:"  # in the key of every expression that has a carried atom
+
+def _may_be_carried(key: str) -> bool:
+    """Whether an expression with this key can depend on a carried atom: its key shows it, except behind a load."""
+    return "?:carry:" in key or "ld:" in key
 
 
 class _Rewriter:
@@ -131,7 +134,7 @@ class _Rewriter:
         """The part of the mapping that concerns this expression."""
         mapping = self.mapping
         found: dict[Atom, Expr] = {}
-        if CARRIED not in form.key:
+        if not _may_be_carried(form.key):
             return found
         for atom in form.deep_atoms:
             if atom.kind is AtomKind.OPAQUE and atom.key in mapping:
@@ -142,7 +145,7 @@ class _Rewriter:
         key = id(expr)
         found = self.expressions.get(key)
         if found is None:
-            if CARRIED not in expr.key:
+            if not _may_be_carried(expr.key):
                 return expr
             mapping = self.needed(expr)
             found = substitute(expr, mapping) if mapping else expr
@@ -161,6 +164,8 @@ class _Rewriter:
         return found
 
     def pointer(self, pointer: Pointer) -> Pointer:
+        if not self.has_carried(pointer):
+            return pointer
         found = self.pointers.get(id(pointer))
         if found is None:
             offset = self.expr(pointer.offset)
@@ -189,6 +194,9 @@ class _Rewriter:
             self.kept.append(frame)
         return found
 
+    def has_carried(self, pointer: Pointer) -> bool:
+        return _may_be_carried(pointer.offset.key) or any(_may_be_carried(index.key) for index in pointer.indices)
+
     def optional(self, expr: Expr | None) -> Expr | None:
         return self.expr(expr) if expr is not None else None
 
@@ -208,8 +216,9 @@ def finish(m: Machine) -> None:
                 value.expr = rewriter.expr(value.expr)
             if value.cond is not None:
                 value.cond = rewriter.condition(value.cond)
-            if value.pointer is not None:
-                value.pointer = rewriter.pointer(value.pointer)
+            pointer = value.pointer
+            if pointer is not None:
+                value.pointer = rewriter.pointer(pointer)
         for item in kernel.body.walk():
             item.path = rewriter.path(item.path)
             if isinstance(item, Loop):

@@ -26,20 +26,17 @@ MAX_ELEMENTS = 256
 
 
 def declaration(m: Machine, node: Node) -> Left | None:
-    words = {m.text(child) for child in node.children if child.type in ("type_qualifier", "storage_class_specifier")}
-    recorded = m.unit.recorded_in(node.start_byte, node.end_byte) if m.unit.use_span is None else []
-    words |= {record.name for record in recorded}
-    type_node = node.child_by_field_name("type")
-    if type_node is not None and type_node.child_by_field_name("body") is not None:
-        local_type(m, type_node)
-    base = _declared_type(m, node, type_node)
-    is_shared = "__shared__" in words
-    names = declared(m.unit, node)
+    words, recorded, text, names = _read(m, node)
+    if text:
+        base = resolve_type(m, text)
+    else:
+        base = _unnamed_type(m, node)
+    is_shared, is_const = "__shared__" in words, "const" in words
     if not names:
         _structured_binding(m, node, base)
         return None
     for item in names:
-        ctype = replace(base, depth=base.depth + item.pointer_depth, const=base.const or "const" in words)
+        ctype = base.with_depth(base.depth + item.pointer_depth, is_const or base.const)
         if item.is_function:
             _constructed(m, node, item, ctype)
         elif is_shared:
@@ -53,15 +50,37 @@ def declaration(m: Machine, node: Node) -> Left | None:
     return None
 
 
-def _declared_type(m: Machine, node: Node, type_node: Node | None) -> CType:
-    text = type_text_of(m.unit, node)
-    if text:
-        return resolve_type(m, text)
-    if type_node is not None and type_node.child_by_field_name("body") is not None:
-        bound = m.scope.lookup(f"struct@{type_node.start_byte}")
-        if isinstance(bound, CType):
-            return bound
-    return CType("")
+def _read(m: Machine, node: Node) -> tuple[set[str], list[Recorded], str, list[Declared]]:
+    """Qualifiers, recorded annotations, type text and declarators of a declaration; '' for a type with a body.  Kept,
+    since inlining reads the same declaration again."""
+    key = (m.unit.source.path, node.start_byte)
+    known = m.declarations.get(key) if m.unit.use_span is None else None
+    if known is not None:
+        found: tuple[set[str], list[Recorded], str, list[Declared]] = known
+        return found
+    words = {m.text(child) for child in node.children if child.type in ("type_qualifier", "storage_class_specifier")}
+    recorded = m.unit.recorded_in(node.start_byte, node.end_byte) if m.unit.use_span is None else []
+    words |= {record.name for record in recorded}
+    type_node = node.child_by_field_name("type")
+    has_body = type_node is not None and type_node.child_by_field_name("body") is not None
+    text = "" if has_body else type_text_of(m.unit, node)
+    found = (words, recorded, text, declared(m.unit, node))
+    if m.unit.use_span is None:
+        m.declarations[key] = found
+    return found
+
+
+def _unnamed_type(m: Machine, node: Node) -> CType:
+    """The type of a declaration that defines it on the spot."""
+    type_node = node.child_by_field_name("type")
+    if type_node is None or type_node.child_by_field_name("body") is None:
+        return CType("")
+    local_type(m, type_node)
+    name = type_text_of(m.unit, node)
+    if name:
+        return resolve_type(m, name)
+    bound = m.scope.lookup(f"struct@{type_node.start_byte}")
+    return bound if isinstance(bound, CType) else CType("")
 
 
 def _alignment(words: set[str], recorded: list[Recorded]) -> int | None:

@@ -494,6 +494,15 @@ def _template_value(m: Machine, node: Node) -> Value:
     return m.symbol("".join(m.text(node).split()))
 
 
+def _type_as_value(m: Machine, node: Node) -> Value:
+    """A template argument the grammar took for a type, as the constant it names."""
+    text = "".join(m.text(node).split())
+    found = m.scope.lookup(text)
+    if isinstance(found, Variable):
+        return variable_value(m, found, node)
+    return global_name(m, text, node) if text.isidentifier() else m.symbol(text)
+
+
 def _fold(m: Machine, node: Node) -> Value:
     for child in node.named_children:
         m.eval(child)
@@ -537,6 +546,7 @@ EXPRESSIONS: dict[str, Evaluator] = {
     "template_function": _template_value,
     "dependent_identifier": _template_value,
     "fold_expression": _fold,
+    "type_descriptor": _type_as_value,
 }
 
 __all__ = [

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MAX_INLINE_DEPTH = 14
 MAX_INLINED_BYTES = 600_000
-MAX_INLINING_STEPS = 12_000  # a kernel that has taken more steps inlines no further calls
+MAX_INLINING_STEPS = 8_000  # a kernel that has taken more steps inlines no further calls
 
 
 @dataclass(slots=True, eq=False)

@@ -88,8 +88,7 @@ def _loop(m: Machine, node: Node, unrolled: bool) -> Left | None:
     m.regions.pop()
     m.targets.pop()
     loop.breaks = tuple(target.breaks_taken)
-    _bounds(m, loop, carried, test if node.type != "do_statement" else None)
-    _finish(m, loop, carried, target, mark, vid_mark)
+    _finish(m, loop, carried, target, mark, vid_mark, test if node.type != "do_statement" else None)
     if left is not None and left.returns.op is not Connective.FALSE:
         return Left(flag(f"returned in loop {axis.name}#{m.next_ordinal()}"), FALSE, left.value)
     return None
@@ -112,8 +111,10 @@ def _carry(m: Machine, node: Node, loop: Loop, update: Node | None, body: Node |
     names = assigned_names(m, node)
     layer: dict[str, Value] = {}
     found: list[_Carried] = []
-    axis = axis_expr(loop.axis)
     step = loop_step(m, update, body, names) if update is not None else None
+    if step is not None:
+        loop.axis.name = f"turn({step[0]})"
+    axis = axis_expr(loop.axis)
     for name, direct in names.items():
         variable = m.scope.lookup(name)
         if not isinstance(variable, Variable):
@@ -215,12 +216,36 @@ def _carry_key(
     found.append(_Carried(key, variable, held, value, atom))
 
 
-def _bounds(m: Machine, loop: Loop, carried: list[_Carried], test: Value | None) -> None:
+def _counter(m: Machine, loop: Loop, carried: list[_Carried], closed: dict[Atom, Expr], test: Value | None) -> None:
+    """Take as loop variable the one the condition bounds, when the header does not name it (`while (i < n)`)."""
+    if loop.step is not None or test is None:
+        _bounds(loop, closed, test)
+        return
+    atoms = {item.atom: item for item in carried if item.atom is not None and item.value.pointer is None}
+    for atom, form in closed.items():
+        item = atoms.get(atom)
+        step = form.coefficient(_axis_atom(loop)) if item is not None else None
+        if item is None or step is None or not step.terms:
+            continue
+        loop.start, loop.step, loop.variable = form.without(_axis_atom(loop)), step, item.value.name
+        _bounds(loop, closed, test)
+        if loop.stop is not None:
+            return
+    loop.start = loop.step = None
+    loop.variable = ""
+
+
+def _axis_atom(loop: Loop) -> Atom:
+    atom = axis_expr(loop.axis).single_atom
+    assert atom is not None
+    return atom
+
+
+def _bounds(loop: Loop, closed: dict[Atom, Expr], test: Value | None) -> None:
     """start, stop, step and trip count from `variable op bound`."""
     if loop.step is None or loop.start is None or test is None:
         return
-    axis_atom = axis_expr(loop.axis).single_atom
-    assert axis_atom is not None
+    axis_atom = _axis_atom(loop)
     comparisons = [test]
     while comparisons:
         current = comparisons.pop()
@@ -229,18 +254,20 @@ def _bounds(m: Machine, loop: Loop, carried: list[_Carried], test: Value | None)
             continue
         if current.op != "cmp" or len(current.args) != 2:
             continue
-        left, right = current.args
+        if current.args[0].expr is None or current.args[1].expr is None:
+            continue
+        left, right = (substitute(argument.expr, closed) for argument in current.args if argument.expr is not None)
         sign = str(current.attrs.get("op"))
-        if right.expr is not None and axis_atom in right.expr.deep_atoms and left.expr is not None:
+        if axis_atom in right.deep_atoms:
             left, right = right, left
             sign = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
-        if left.expr is None or right.expr is None or axis_atom in right.expr.deep_atoms:
+        if axis_atom in right.deep_atoms:
             continue
-        coefficient = left.expr.coefficient(axis_atom)
+        coefficient = left.coefficient(axis_atom)
         if coefficient is None or coefficient != loop.step:
             continue
-        shift = left.expr.without(axis_atom) - loop.start
-        bound = right.expr - shift
+        shift = left.without(axis_atom) - loop.start
+        bound = right - shift
         step = loop.step.constant
         downwards = step is not None and step < 0
         if sign in ("<", "<=") and not downwards:
@@ -260,7 +287,15 @@ def _bounds(m: Machine, loop: Loop, carried: list[_Carried], test: Value | None)
         return
 
 
-def _finish(m: Machine, loop: Loop, carried: list[_Carried], target: Target, mark: int, vid_mark: int) -> None:
+def _finish(
+    m: Machine,
+    loop: Loop,
+    carried: list[_Carried],
+    target: Target,
+    mark: int,
+    vid_mark: int,
+    test: Value | None = None,
+) -> None:
     """After the body: closed forms, `next` values, and what the variables hold after the loop."""
     writes = m.pop_layer()
     axis = axis_expr(loop.axis)
@@ -288,6 +323,9 @@ def _finish(m: Machine, loop: Loop, carried: list[_Carried], target: Target, mar
             if own or axis_atom in atoms or not pending.isdisjoint(atoms) or _inner_axis(atoms, loop):
                 continue
             assert item.atom is not None
+            if delta.terms and loop.axis.name == loop.axis.key and item.value.name.isidentifier():
+                loop.axis.name = f"turn({item.value.name})"
+                axis = axis_expr(loop.axis)
             init = item.init.expr if item.init.pointer is None or item.init.expr is not None else None
             base = const(0) if item.init.pointer is not None else (init or m.expr_of(item.init))
             closed[item.atom] = base + axis * delta
@@ -295,6 +333,7 @@ def _finish(m: Machine, loop: Loop, carried: list[_Carried], target: Target, mar
             open_items.remove(item)
             progress = True
     m.closed.update(closed)
+    _counter(m, loop, carried, closed, test)
     _after(m, loop, carried, writes, closed, deltas, target, vid_mark)
 
 

@@ -42,6 +42,8 @@ def access(
         width, element = element.lanes, replace(element, lanes=1)
     attrs: dict[str, Any] = extra.pop("attrs", {})
     attrs["address"] = address
+    if "element_stride" in address.attrs:  # bytes between consecutive indices, for members of an array of structs
+        attrs["element_stride"] = address.attrs["element_stride"]
     made = Access(
         kind=kind,
         pointer=pointer,
@@ -301,8 +303,9 @@ def _array_element(m: Machine, base: Value, index: Value, ctype: CType, node: No
     step = amount
     for extent in ctype.extents[1:]:
         step = step * extent
-    inner = replace(ctype, extents=ctype.extents[1:])
-    pointer = replace(base.pointer, offset=base.pointer.offset + step, indices=(*base.pointer.indices, amount))
+    inner = CType(ctype.name, ctype.element, ctype.depth, ctype.extents[1:], ctype.struct, ctype.arguments, ctype.const)
+    old = base.pointer
+    pointer = Pointer(old.buffer, old.offset + step, old.dtype, (*old.indices, amount), old.casts)
     address = m.typed("pointer", (base, index), node, pointer=pointer, ctype=inner)
     return Place(inner, address=address)
 
