@@ -41,17 +41,18 @@ def interpret(roots: Sequence[Value]) -> PaddingResult:
         return states.get(id(value), OPAQUE)
 
     for turn in range(_PASSES):
-        changed = False
+        changed: set[int] = set()
         for value in order:
             if value.op == "carry":
                 new = _carried(value, states, last=turn == _PASSES - 1)
-                changed = changed or new != states.get(id(value))
-            elif turn and not value.args:
+            elif turn and not any(id(arg) in changed for arg in _inputs(value)):
                 continue
             else:
                 new = transfer(value, look)
-            states[id(value)] = new
-        if not changed or not any(value.op == "carry" for value in order):
+            if new != states.get(id(value)):
+                states[id(value)] = new
+                changed.add(id(value))
+        if turn and not changed:
             break
     return PaddingResult(states)
 
@@ -72,15 +73,20 @@ def _in_order(roots: Sequence[Value]) -> list[Value]:
                 continue
             state[id(value)] = True
             stack.append((value, True))
-            needed: Iterable[Value] = value.args
             if value.op == "carry":
-                needed = value.args[:1]
                 pending.extend(value.args[1:])
-            elif value.access is not None:
-                access = value.access
-                needed = [*value.args, *(v for v in (access.mask_value, access.other) if v is not None)]
-            stack.extend((arg, False) for arg in needed)
+            stack.extend((arg, False) for arg in _inputs(value))
     return sorted(order, key=lambda value: value.ordinal) if _numbered(order) else order
+
+
+def _inputs(value: Value) -> Iterable[Value]:
+    """What the value is computed from in one turn of a loop."""
+    if value.op == "carry":
+        return value.args[:1]
+    access = value.access
+    if access is None:
+        return value.args
+    return [*value.args, *(item for item in (access.mask_value, access.other) if item is not None)]
 
 
 def _numbered(order: Sequence[Value]) -> bool:
