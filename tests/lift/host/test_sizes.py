@@ -170,6 +170,30 @@ def copy(x, y):
     assert "next_power_of_2(x.shape[1]) <= 65536" in [repr(fact) for fact in launch.facts]
 
 
+def test_method_of_the_same_object() -> None:
+    launch = launch_in(
+        """
+class Op:
+    def blocks(self, n):
+        return triton.cdiv(n, self.size)
+
+    @staticmethod
+    def twice(n):
+        return 2 * n
+
+    def run(self, x, y):
+        n = x.numel()
+        copy_kernel[(self.blocks(n), self.size, self.twice(n))](x, y, n, BLOCK=64)
+"""
+    )
+    assert grid_text(launch) == ["((x.numel() - 1) // self.size) + 1", "self.size", "2*x.numel()"]
+
+
+def test_arguments_left_out_are_not_equal() -> None:
+    difference = bound("def f(a, b):\n    return b\nn = f(1) - f(2)")
+    assert difference.constant is None
+
+
 @pytest.mark.parametrize(
     ("check", "fact"),
     [

@@ -284,7 +284,8 @@ def method_named(frame: Frame, base: Given, name: str) -> Callable | None:
     method = frame.scope.methods.get((frame.class_name, name))
     if method is None or any(isinstance(d, ast.Name) and d.id == "property" for d in method.node.decorator_list):
         return None
-    return Callable(method.node, frame.scope)
+    decorators = [frame.scope.dotted(decorator) for decorator in method.node.decorator_list]
+    return Callable(method.node, frame.scope, bound="staticmethod" not in decorators)
 
 
 def enter(
@@ -308,7 +309,8 @@ def apply(
     from kernlint.lift.host.statements import is_simple, run_body
 
     function = target.node
-    variables = _bound_parameters(frame, target, args, keywords)
+    place = f"{node.lineno}:{node.col_offset}" if node is not None else "grid"
+    variables = _bound_parameters(frame, target, args, keywords, place)
     if variables is None:
         return None
     recorder = frame.recorder
@@ -322,7 +324,6 @@ def apply(
         state.variables.update(variables)
     else:
         state.variables = variables
-    place = f"{node.lineno}:{node.col_offset}" if node is not None else "grid"
     inner = Frame(target.scope, state, frame.budget, depth=frame.depth + 1, nesting=frame.nesting)
     inner.prefix = frame.prefix if target.local else f"{frame.prefix}{place}/"
     inner.versions = dict(frame.versions) if target.local else {}
@@ -351,16 +352,21 @@ def apply(
 
 
 def _bound_parameters(
-    frame: Frame, target: Callable, args: Sequence[HostVal], keywords: dict[str, HostVal]
+    frame: Frame, target: Callable, args: Sequence[HostVal], keywords: dict[str, HostVal], place: str
 ) -> dict[str, HostVal] | None:
-    """Parameter name -> value; None when the arguments do not fit."""
+    """Parameter name -> value; None when the arguments do not fit.  `place` makes those not passed unique."""
     from kernlint.lift.host.expressions import evaluate
 
     signature = target.node.args
     if any(isinstance(arg, SizesOf) for arg in args) and signature.vararg is None and len(args) > 1:
         return None
     names = [arg.arg for arg in (*signature.posonlyargs, *signature.args)]
-    variables: dict[str, HostVal] = dict(zip(names, args, strict=False))
+    variables: dict[str, HostVal] = {}
+    if target.bound and names:
+        owner = names.pop(0)
+        known = frame.state.variables
+        variables = {name: value for name, value in known.items() if name == owner or name.startswith(f"{owner}.")}
+    variables |= dict(zip(names, args, strict=False))
     if len(args) > len(names):
         if signature.vararg is None:
             return None
@@ -382,7 +388,7 @@ def _bound_parameters(
             variables[name] = evaluate(empty, default)
     for name in names:
         if name not in variables:
-            variables[name] = Literal(None) if name in ("self", "cls", "ctx") else given(f"?{name}", name)
+            variables[name] = given(f"{frame.prefix}{place}/{name}", name)
     return variables
 
 

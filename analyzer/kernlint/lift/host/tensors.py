@@ -91,7 +91,7 @@ def allocate(
 def like(
     frame: Frame, node: ast.Call, source: Tensor, init: str, dtype: ElementType | str | None, fill: float | None
 ) -> Tensor:
-    """`torch.empty_like(x)`: contiguous if x is; of a transposed x it keeps the order of the strides, of a slice not."""
+    """`torch.empty_like(x)`: contiguous if x is.  It keeps the stride order of a transposed x, but not of a slice."""
     return Tensor(
         "",
         source.shape,

@@ -136,11 +136,14 @@ class Dtype:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Callable:
-    """A function or lambda of the user's, with the scope it stands in; `local` when it sees the current variables."""
+    """A function or lambda of the user's, with the scope it stands in.
+
+    `local` when it sees the current variables; `bound` when it is a method whose object is passed already."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     scope: PythonScope
     local: bool = False
+    bound: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
