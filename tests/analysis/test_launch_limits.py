@@ -36,7 +36,8 @@ def launch(grid: list[Expr], block: list[Expr] | None = None, facts: tuple[Condi
     [
         ("rows", Size.LARGE),
         ("num_tokens", Size.LARGE),
-        ("x.shape[0]", Size.MIDDLE),
+        ("x.shape[0]", Size.LARGE),
+        ("x.size(0)", Size.LARGE),
         ("x.numel()", Size.LARGE),
         ("args.seqLen", Size.LARGE),
         ("batch_size", Size.MIDDLE),
@@ -51,17 +52,10 @@ def test_what_kind_of_size_a_name_means(name: str, size: Size) -> None:
     assert expr_size(host(name)) is size
 
 
-def test_the_first_of_two_dimensions_counts_rows_the_first_of_three_a_batch() -> None:
-    made = launch([const(1), host("x.size(0)")])
-    made.bindings["p:n"] = host("x.size(1)")
-    assert expr_size(host("x.size(0)"), made) is Size.LARGE
-    made.bindings["p:d"] = host("x.size(2)")
-    assert expr_size(host("x.size(0)"), made) is Size.MIDDLE
-
-
 def test_products_are_at_least_middling_and_tiles_are_no_plain_size() -> None:
     assert expr_size(host("batch") * host("heads")) is Size.MIDDLE
     assert expr_size(host("heads") * host("rows")) is Size.LARGE
+    assert expr_size(host("x.shape[0]") * host("x.shape[1]")) is Size.MIDDLE
     assert expr_size(arith.cdiv(ROWS, const(64))) is None
 
 

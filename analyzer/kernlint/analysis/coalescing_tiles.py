@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kernlint.analysis.launches import views
-from kernlint.ir.expr import AtomKind, Axis, AxisKind, Expr, axes_of, axis_expr
+from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axes_of, axis_expr
 from kernlint.ir.kernel import Access, Kernel
 
+LARGE = 1 << 20
 MIN_LANES = 16  # a tile axis shorter than this does not fill a request
 
 
@@ -13,12 +16,20 @@ def lane_axes(access: Access) -> list[Axis]:
     return [axis for axis in axes_of(access.index) if axis.kind is AxisKind.LANE]
 
 
-def fastest_stride(access: Access, kernel: Kernel) -> int | None:
-    """The smallest distance in elements between neighbours along any lane axis, when every axis's distance is a known
-    constant for every launch; None when one is not, or the index is a gather."""
+@dataclass(frozen=True)
+class TileStride:
+    """The smallest distance between neighbours along any lane axis: `elements`, or a row length `text` of unknown but
+    large size (`elements` is then LARGE)."""
+
+    elements: int
+    text: str
+
+
+def fastest_stride(access: Access, kernel: Kernel) -> TileStride | None:
+    """None when the distance along some axis is not known for some launch, or the index is a gather."""
     if any(atom.kind in (AtomKind.LOAD, AtomKind.OPAQUE) for atom in access.index.deep_atoms):
         return None
-    least: int | None = None
+    least: TileStride | None = None
     for view in views(kernel):
         index = view.of(access.index)
         axes = [axis for axis in axes_of(index) if axis.kind is AxisKind.LANE]
@@ -30,15 +41,25 @@ def fastest_stride(access: Access, kernel: Kernel) -> int | None:
                 return None
             if axis.extent is not None and (axis.extent.constant or MIN_LANES) < 2:
                 continue
-            least = stride if least is None else min(least, stride)
+            least = stride if least is None or stride.elements < least.elements else least
     return least
 
 
-def _stride(index: Expr, axis: Axis) -> int | None:
+def _stride(index: Expr, axis: Axis) -> TileStride | None:
     atom = axis_expr(axis).single_atom
     coefficient = index.coefficient(atom) if atom is not None else None
-    value = coefficient.constant if coefficient is not None else None
-    return abs(value) if value is not None else None
+    if coefficient is None:
+        return None
+    if coefficient.constant is not None:
+        return TileStride(abs(coefficient.constant), str(abs(coefficient.constant)))
+    if len(coefficient.terms) == 1 and all(_is_length(a) for a in coefficient.deep_atoms):
+        return TileStride(LARGE, f"`{coefficient!r}`")
+    return None
+
+
+def _is_length(atom: Atom) -> bool:
+    """A length a launch passes, as opposed to a stride, which may be 1."""
+    return atom.kind is AtomKind.HOST and not atom.args and (".shape[" in atom.name or ".size(" in atom.name)
 
 
 def has_companion(access: Access, kernel: Kernel, stride: int) -> bool:

@@ -53,15 +53,14 @@ def words_of(name: str) -> list[str]:
     return [w.lower() for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
 
 
-def atom_size(atom: Atom, launch: Launch | None = None) -> Size:
-    """What kind of size a host value is, by its name; `launch` tells how many dimensions a tensor has."""
+def atom_size(atom: Atom) -> Size:
+    """What kind of size a host value is, by its name."""
     if ".numel()" in atom.name:
         return Size.LARGE
     shape = _TENSOR_SHAPE.match(atom.name)
     if shape is not None:
-        # The first of two dimensions counts rows or tokens, the first of more is a batch; later ones are features.
-        first_of_few = shape[2] == "0" and launch is not None and _dimensions(shape[1], launch) == 2
-        return Size.LARGE if first_of_few else Size.MIDDLE
+        # Leading dimensions of tensors count rows, tokens or batches, as many as the caller has; later ones features.
+        return Size.LARGE if shape[2] == "0" else Size.MIDDLE
     if atom.name.endswith((".x", ".y", ".z")):
         return Size.SMALL  # a grid that was handed in
     words = words_of(atom.name.rsplit(".", 1)[-1].rsplit("->", 1)[-1])
@@ -74,21 +73,7 @@ def atom_size(atom: Atom, launch: Launch | None = None) -> Size:
     return Size.LARGE if any(word in _LARGE_WORDS for word in words) else Size.SMALL
 
 
-def _dimensions(tensor: str, launch: Launch) -> int:
-    """How many dimensions of a tensor the launch shows: in the shapes of its arguments and the sizes passed."""
-    known = [value.tensor.shape or () for value in launch.arguments.values() if value.tensor is not None]
-    exprs = [dim for shape in known for dim in shape if dim is not None]
-    exprs += [*launch.bindings.values(), *(dim.expr for dim in launch.grid or () if dim.expr is not None)]
-    indices = [
-        int(match[2])
-        for expr in exprs
-        for atom in expr.deep_atoms
-        if (match := _TENSOR_SHAPE.match(atom.name)) is not None and match[1] == tensor
-    ]
-    return 1 + max((i if i >= 0 else 1 for i in indices), default=0)
-
-
-def expr_size(expr: Expr, launch: Launch | None = None) -> Size | None:
+def expr_size(expr: Expr) -> Size | None:
     """The kind of size of a dimension; None when it is not a plain product of host values (tiles of something,
     minima, loaded numbers)."""
     if len(expr.terms) != 1:
@@ -96,7 +81,7 @@ def expr_size(expr: Expr, launch: Launch | None = None) -> Size | None:
     mono, _ = expr.terms[0]
     if not mono or any(atom.args or atom.kind is not AtomKind.HOST for atom in mono):
         return None
-    sizes = [atom_size(atom, launch) for atom in mono]
+    sizes = [atom_size(atom) for atom in mono]
     if len(sizes) > 1:
         # In products of tensor dimensions the first is a batch.
         named = [size for atom, size in zip(mono, sizes, strict=True) if _TENSOR_SHAPE.match(atom.name) is None]
@@ -140,7 +125,7 @@ def grid_problems(launch: Launch) -> list[DimProblem]:
             continue
         if axis == 0 or provable(at_most(expr, const(limit)), facts):
             continue
-        size = expr_size(expr, launch)
+        size = expr_size(expr)
         if size is not None:
             found.append(DimProblem(axis, dim, expr, limit, size))
     return found
@@ -161,7 +146,7 @@ def empty_dims(launch: Launch) -> list[DimProblem]:
             continue
         tiles = arith.as_cdiv(expr)
         base = tiles[0] if tiles is not None else expr
-        size = expr_size(base, launch)
+        size = expr_size(base)
         if size is not None and not any(_keeps_positive(fact, base) for fact in facts):
             found.append(DimProblem(axis, dim, expr, 1, size))
     return found

@@ -35,7 +35,7 @@ cudaError_t launch(const float* x, float* y) {
 """
 _OPT_IN = "cudaFuncSetAttribute(stage, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);"
 DEFAULT_TARGETS = ("sm_80",)
-_ATTRIBUTE = "MaxDynamicSharedMemorySize"
+_ATTRIBUTES = ("MaxDynamicSharedMemorySize", "SharedMemoryMode")
 
 
 def _launch(*lines: str) -> str:
@@ -98,10 +98,13 @@ class SharedMemoryOverLimit(Rule):
     def _check_size(self, launch: Launch, asked: Expr, kernel: Kernel | None, context: Context) -> Iterator[Finding]:
         static = static_shared_bytes(kernel, launch) if kernel is not None else None
         total = asked + (static[0] if static is not None else 0)
-        opted = any(_ATTRIBUTE in name for name in launch.attributes) or bool(launch.attrs.get("attribute_elsewhere"))
+        opted = any(part in name for name in launch.attributes for part in _ATTRIBUTES) or bool(
+            launch.attrs.get("attribute_elsewhere")
+        )
         declared = context.targets != DEFAULT_TARGETS  # sm_80 alone is what is assumed when nothing is configured
         value, most = total.constant, most_shared_memory(context.targets)
-        if value is not None and most is not None and value > most[0]:
+        oversized = any("SharedMemoryMode" in name for name in launch.attributes)
+        if value is not None and most is not None and value > most[0] and not oversized:
             message = f"The block asks for {value} bytes of shared memory; {most[1]} has at most {most[0]}."
             sure = declared or value > max(row.shared_opt_in for row in ARCHITECTURES.values())
             yield self._report(launch, message, Confidence.HIGH if sure else Confidence.LOW)

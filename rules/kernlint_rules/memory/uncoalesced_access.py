@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernlint.analysis.coalescing import Request, worst_request
 from kernlint.analysis.coalescing_chunks import is_compile_time_chunk, takes_neighbours
 from kernlint.analysis.coalescing_strides import has_stride_of_unknown_size, is_gather, is_large, lane_stride
-from kernlint.analysis.coalescing_tiles import fastest_stride, has_companion
+from kernlint.analysis.coalescing_tiles import LARGE, fastest_stride, has_companion
 from kernlint.analysis.lanes_access import element_bytes
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.finding import Confidence, Finding
@@ -115,13 +115,14 @@ class UncoalescedAccess(Rule):
 
     def _triton(self, kernel: Kernel, access: Access) -> Finding | None:
         stride = fastest_stride(access, kernel)
-        if stride is None or stride < 2:
+        if stride is None or stride.elements < 2:
             return None
         name = access.buffer.name if access.buffer is not None else "?"
         message = (
-            f"Neighbouring lanes access `{name}` {stride} elements apart: no axis of the tile is contiguous. "
-            f"A warp moves up to {min(stride, 32)} times the sectors it uses."
+            f"Neighbouring lanes access `{name}` {stride.text} elements apart: no axis of the tile is contiguous. "
+            f"A warp moves up to {min(stride.elements, 32)} times the sectors it uses."
         )
-        low = has_companion(access, kernel, stride)
-        confidence = Confidence.LOW if low else Confidence.MEDIUM
+        confidence = Confidence.HIGH if stride.elements == LARGE and access.loops else Confidence.MEDIUM
+        if has_companion(access, kernel, stride.elements) and not access.loops:
+            confidence = Confidence.LOW
         return self.finding(access.span, message, confidence=confidence, kernel=kernel.name)
