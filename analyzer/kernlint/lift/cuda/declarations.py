@@ -139,7 +139,7 @@ def _enter_class(unit: TranslationUnit, node: Node, scope: _Scope) -> _Scope | N
 def _alignment(unit: TranslationUnit, node: Node, body: Node) -> str:
     following = node.next_sibling
     behind = unit.recorded_in(node.end_byte, following.start_byte) if following is not None else []
-    for record in (*unit.recorded_in(_leading_start(node), body.start_byte), *behind):
+    for record in (*unit.recorded_before(node, body.start_byte), *behind):
         if record.name in ("__align__", "__builtin_align__", "alignas", "aligned") and record.arguments:
             return record.arguments[0]
     for child in node.children:
@@ -196,7 +196,7 @@ def function_definition(
         return None
     qualifiers, bounds = _qualifiers(unit, node, declarator)
     recorded: dict[str, tuple[str, ...]] = {}
-    for record in unit.recorded_in(_leading_start(node), body.start_byte):
+    for record in unit.recorded_before(node, body.start_byte):
         key = record.name.strip("_")
         if key in ("cluster_dims", "maxnreg", "block_size", "launch_bounds", "global", "device", "host"):
             recorded[key] = record.arguments
@@ -231,16 +231,6 @@ def function_definition(
     )
 
 
-def _leading_start(node: Node) -> int:
-    """Where the blank space before a declaration begins: specifiers blanked there belong to it."""
-    previous = node.prev_sibling
-    while previous is not None and previous.type == "comment":
-        previous = previous.prev_sibling
-    if previous is not None:
-        return previous.end_byte
-    return node.parent.start_byte if node.parent is not None and node.parent.parent is not None else 0
-
-
 def _last_declarator(node: Node) -> Node | None:
     return next((c for c in reversed(node.named_children) if c.type.endswith("declarator")), None)
 
@@ -271,7 +261,7 @@ def _collect_declaration(unit: TranslationUnit, node: Node, scope: _Scope) -> _S
     spaces += [_SPACES[word] for word in words if word in _SPACES]
     spaces += [
         _SPACES[f"__{record.name.strip('_')}__"]
-        for record in unit.recorded_in(_leading_start(node), node.end_byte)
+        for record in unit.recorded_before(node, node.end_byte)
         if f"__{record.name.strip('_')}__" in _SPACES
     ]
     type_text = type_text_of(unit, node)

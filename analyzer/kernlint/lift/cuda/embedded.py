@@ -32,13 +32,12 @@ _COMPILERS = frozenset(
     }
 )
 _SOURCE_KEYWORDS = frozenset({"cuda_sources", "cuda_source", "code", "source", "src", "cuda_src", "kernel_source"})
-_MARKS = (b"__global__", b"<<<")
 
 
 def embedded_cuda(tree: ast.Module, source: SourceFile, resolver: Resolver | None = None) -> list[Module]:
     """One module per CUDA text in the file's strings; all spans are the Python file's.  The last one may hold launches
     of raw kernels from Python."""
-    if b"__global__" not in source.data and b"<<<" not in source.data:
+    if not _has_mark(source.data):
         return []
     reader = StringReader(source, string_names(tree))
     modules: list[Module] = []
@@ -46,7 +45,7 @@ def embedded_cuda(tree: ast.Module, source: SourceFile, resolver: Resolver | Non
     for text in _texts(tree, reader):
         content = text.text
         places = {piece.offset for piece in text.pieces if not piece.frozen and _has_mark(piece.text)}
-        if not any(mark in content for mark in _MARKS) or len(content) > MAX_TEXT or (places and places <= covered):
+        if not _has_mark(content) or len(content) > MAX_TEXT or (places and places <= covered):
             continue
         covered |= places
         module = lift_cuda_text(source, content, text.offsets, resolver or NoResolver())
@@ -60,7 +59,8 @@ def embedded_cuda(tree: ast.Module, source: SourceFile, resolver: Resolver | Non
 
 
 def _has_mark(text: bytes) -> bool:
-    return any(mark in text for mark in _MARKS)
+    """Whether a text can hold a kernel or a launch (`<<<` alone is also a heredoc or a merge conflict)."""
+    return b"__global__" in text or (b"<<<" in text and b">>>(" in text)
 
 
 def _texts(tree: ast.Module, reader: StringReader) -> Iterator[EmbeddedText]:
@@ -96,9 +96,8 @@ def _texts(tree: ast.Module, reader: StringReader) -> Iterator[EmbeddedText]:
 
 
 def _marked(value: object) -> bool:
-    if isinstance(value, bytes):
-        return _has_mark(value)
-    return isinstance(value, str) and ("__global__" in value or "<<<" in value)
+    text = value.encode("utf-8", "replace") if isinstance(value, str) else value
+    return isinstance(text, bytes) and _has_mark(text)
 
 
 def _string_parts(node: ast.expr) -> list[ast.expr]:

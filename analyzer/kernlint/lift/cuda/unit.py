@@ -276,3 +276,18 @@ class TranslationUnit:
                 break
             found.append(record)
         return found
+
+    def recorded_before(self, node: Node, end: int) -> list[Recorded]:
+        """Annotations of a declaration up to `end`, those blanked in front of it included (the node begins after
+        them)."""
+        return self.recorded_in(leading_start(node), end)
+
+
+def leading_start(node: Node) -> int:
+    """Where the blank space before a declaration begins: specifiers blanked there belong to it."""
+    previous = node.prev_sibling
+    while previous is not None and previous.type == "comment":
+        previous = previous.prev_sibling
+    if previous is not None:
+        return previous.end_byte
+    return node.parent.start_byte if node.parent is not None and node.parent.parent is not None else 0
