@@ -319,3 +319,16 @@ def test_an_unreadable_module_constant_is_one_symbol() -> None:
 
 def test_stored_constants_are_values() -> None:
     assert stored(body("p", "tl.store(p, 3)")).attrs["value"] == 3
+
+
+def test_a_pointer_that_moved_by_data_still_points_into_its_buffer() -> None:
+    kernel = body("out, counts, n", "for i in range(n):\n    out += tl.load(counts + i)\ntl.store(out, 0)")
+    assert str(kernel.accesses[1].buffer) == "out"
+    assert kernel.accesses[1].index_is_known
+
+
+def test_an_alternative_that_the_guard_excludes_is_no_access() -> None:
+    kernel = body(
+        "x, n, HAS: tl.constexpr", "p = x + n if HAS else 0\nif HAS:\n    tl.store(p, tl.load(p + (1 if HAS else 2)))"
+    )
+    assert [(str(access.buffer), index(access)) for access in kernel.accesses] == [("x", "n + 1"), ("x", "n")]

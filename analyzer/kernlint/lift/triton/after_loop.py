@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import Condition, flag
-from kernlint.ir.expr import Expr, axis_expr, const, substitute
+from kernlint.ir.expr import Atom, Expr, axis_expr, const, substitute
 from kernlint.ir.value import BlockPointer, Value
 from kernlint.lift.triton.assigned import Assigned
 from kernlint.lift.triton.blocks import moved
@@ -84,10 +84,20 @@ def _final(state: State, carrier: Carrier, start: Value) -> Value:
         if at_end is not None and not _unresolved(start, start.expr):
             made.expr = substitute(start.expr, at_end)
         else:
-            made.expr = data("after", made.ordinal, start.shape)
+            made.expr = _moved_on(start, start.expr, axis_expr(carrier.loop.axis), trips, made.ordinal)
     elif start.cond is not None:
         made.cond = flag(f"{start.name}#{made.ordinal}")
     return made
+
+
+def _moved_on(start: Value, expr: Expr, axis: Expr, trips: Expr | None, ordinal: int) -> Expr:
+    """A carried pointer still points into its buffer; how far it got is data, as is a carried number as a whole."""
+    unknowns: list[Atom] = start.attrs.get("unknown", [])
+    mapping = {atom: data(f"after{part}", ordinal, start.shape) for part, atom in enumerate(unknowns)}
+    turns = axis.single_atom
+    if turns is not None:
+        mapping[turns] = trips if trips is not None else data("turns", ordinal, ())
+    return substitute(expr, mapping)
 
 
 def _unresolved(start: Value, expr: Expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from kernlint.ir.condition import FALSE, TRUE, Condition, Connective, conj, disj, negate
+from kernlint.ir.condition import FALSE, TRUE, Condition, conj, disj, negate
 from kernlint.ir.kernel import Branch, Exit, Frame
 from kernlint.ir.value import Value
 from kernlint.lift.triton import loops
@@ -108,7 +108,7 @@ def _expression(state: State, node: ast.Expr) -> bool:
 
 def _if(state: State, node: ast.If) -> bool:
     test = evaluate(state, node.test)
-    condition = decided(state, truth(state, test, node.test))
+    condition = state.decided(truth(state, test, node.test))
     if condition is TRUE:
         return run_block(state, node.body)
     if condition is FALSE:
@@ -140,19 +140,6 @@ def _if(state: State, node: ast.If) -> bool:
     state.env = then_env if then_falls else else_env
     state.push(Frame(then_reach if then_falls else else_reach, exit=True, arm=then_falls, value=value, span=span))
     return True
-
-
-def decided(state: State, condition: Condition) -> Condition:
-    """TRUE or FALSE when the path here already says so."""
-    if condition.op in (Connective.TRUE, Connective.FALSE) or state.guard is TRUE:
-        return condition
-    opposite = negate(condition).key
-    for part in state.guard.conjuncts():
-        if part.key == condition.key:
-            return TRUE
-        if part.key == opposite:
-            return FALSE
-    return condition
 
 
 def merged(

@@ -188,6 +188,17 @@ def python_extremum(state: State, call: Call) -> Thing:
     return result
 
 
+@builtin("logical_and", "logical_or")
+def logical(state: State, call: Call) -> Thing:
+    a, b = state.as_value(call.get(0, "x"), call.node), state.as_value(call.get(1, "y"), call.node)
+    x, y = truth(state, a, call.node), truth(state, b, call.node)
+    both = call.name == "logical_and"
+    return state.value(
+        "and" if both else "or", (a, b), node=call.node, dtype=BOOL, shape=broadcast(a.shape, b.shape),
+        cond=conj((x, y)) if both else disj((x, y)),
+    )  # fmt: skip
+
+
 @builtin("clamp", "clip")
 def clamp(state: State, call: Call) -> Thing:
     x = state.as_value(call.get(0, "x"), call.node)

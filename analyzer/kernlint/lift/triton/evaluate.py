@@ -166,6 +166,8 @@ def _subscript(state: State, node: ast.Subscript) -> Thing:
         expr = param_expr(f"{base.attrs['name']}[{position}]")
         attrs = {"name": f"{base.attrs['name']}[{position}]", "constexpr": arithmetic.is_static(base)}
         return state.value("param", (base,), node=node, expr=expr, attrs=attrs)
+    if position is not None and "global" in base.attrs:
+        return state.global_constant(f"{base.attrs['name']}[{position}]", node)
     return state.opaque("subscript not understood", node, (base,), base.shape)
 
 
@@ -277,8 +279,8 @@ def _method(state: State, bound: Bound, call: Call) -> Thing:
             function = BUILTINS["descriptor_atomic"]
             return function(state, Call(bound.name, [receiver, *call.args], call.kwargs, call.node))
     if name == "numel":
-        return state.integer(shapes.numel(receiver.shape), call.node)
-    if name in ("is_ptr", "is_block"):
+        return state.integer(state.numel(receiver), call.node)
+    if name in ("is_ptr", "is_block") or (name.startswith("is_") and receiver.op == "param"):
         return _dtype_question(state, DType(receiver.dtype, receiver), name, call)
     known = BUILTINS.get(name)
     if known is None:

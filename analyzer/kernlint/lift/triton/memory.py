@@ -164,7 +164,7 @@ def reach(
         expr = state.opaque("address that is not an integer", call.node).expr or ZERO
     made: list[Access] = []
     path, guard = state.path, state.guard
-    for choice, pointer in pointers(state, expr):
+    for choice, pointer in pointers(state, state.under_guard(expr)):
         if choice is not TRUE:
             state.push(Frame(choice))
         access = Access(

@@ -7,12 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kernlint.ir.condition import FALSE, TRUE, Condition, conj, flag
-from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, const, host, of_atom, opaque
+from kernlint.ir.condition import FALSE, TRUE, Condition, Connective, conj, flag, negate
+from kernlint.ir.expr import (
+    Atom,
+    AtomKind,
+    Axis,
+    AxisKind,
+    Expr,
+    axis_expr,
+    const,
+    host,
+    of_atom,
+    opaque,
+    param,
+    substitute,
+)
 from kernlint.ir.kernel import Access, Barrier, Branch, Exit, Frame, Loop, Param, Region
 from kernlint.ir.types import BOOL, FLOAT32, INT32, INT64, ElementType, Span
 from kernlint.ir.value import Buffer, Value
-from kernlint.lift.triton.things import Base, Callee, Carrier, Pending, Ref, Static, Thing
+from kernlint.lift.triton.things import Base, Bound, Callee, Carrier, Pending, Ref, Static, Thing
 
 if TYPE_CHECKING:
     from kernlint.lift.host.scope import PythonScope
@@ -165,6 +178,31 @@ class State:
             found = self.guards[key] = (conj((a, b)), a, b)  # a and b kept alive, so that their ids stay theirs
         return found[0]
 
+    def decided(self, condition: Condition) -> Condition:
+        """TRUE or FALSE when the path here already says so."""
+        if condition.op in (Connective.TRUE, Connective.FALSE) or self.guard is TRUE:
+            return condition
+        opposite = negate(condition).key
+        for part in self.guard.conjuncts():
+            if part.key == condition.key:
+                return TRUE
+            if part.key == opposite:
+                return FALSE
+        return condition
+
+    def under_guard(self, expr: Expr) -> Expr:
+        """The expression with the selects decided that the path here decides."""
+        if self.guard is TRUE:
+            return expr
+        mapping: dict[Atom, Expr] = {}
+        for atom in expr.deep_atoms:
+            if atom.kind is AtomKind.SELECT and isinstance(atom.args[0], Condition):
+                known = self.decided(atom.args[0])
+                arm = atom.args[1] if known is TRUE else atom.args[2] if known is FALSE else None
+                if isinstance(arm, Expr):
+                    mapping[atom] = arm
+        return substitute(expr, mapping) if mapping else expr
+
     def emit(self, item: Access | Barrier | Loop | Branch | Exit) -> None:
         self.region.items.append(item)
 
@@ -243,8 +281,19 @@ class State:
             return self.value("tuple", items, node=node)
         if isinstance(thing, Ref):
             return self.global_constant(thing.dotted, node)
+        if isinstance(thing, Bound) and isinstance(thing.receiver, Value) and thing.name == "numel":
+            return self.integer(self.numel(thing.receiver), node)
         why = f"{type(thing).__name__.lower()} used as a number"
         return self.opaque(why, node)
+
+    def numel(self, value: Value) -> Expr:
+        """How many elements a block has; a symbol of its own for a parameter."""
+        if value.op == "param" and not value.shape:
+            return param(f"{value.attrs['name']}.numel")
+        total = const(1)
+        for extent in value.shape:
+            total = total * extent
+        return total
 
     def global_constant(self, name: str, node: Node | None = None) -> Value:
         """A module-level constant whose value is not known: compile-time, one value throughout."""
