@@ -53,7 +53,8 @@ def test_cpp_files_are_ours_only_with_device_code() -> None:
     [
         (b"import triton\n", "python", True),
         (b"from .ops import kern\nkern[grid](x, y)\n", "python", True),
-        (b"from .ops import kern\nkern[(n, m[0])](x, y, num_warps=4)\n", "python", True),
+        (b"from .ops import kern\nkern[n, m](x, y, num_warps=4)\n", "python", True),
+        (b"from .ops import kern\nkern[(n, m[0])](x, y)\n", "python", True),
         (b"from .ops import kern\nkern[grid](\n    x,\n)\n", "python", True),
         (b"src = '''__global__ void k() {}'''\n", "python", True),
         (b"x = 1  # kernlint: ignore[KL101]\n", "python", True),

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from kernlint.engine.check import FileResult, UnboundLaunch, every_launch, unbound
-from kernlint.ir.kernel import Kernel, Module
+from kernlint.ir.host import Launch
+from kernlint.ir.kernel import Framework, Kernel, Module
 
 Foreign = tuple[str, tuple[UnboundLaunch, ...]]  # a launching file, and which of its launches
 
@@ -55,8 +56,6 @@ def exported_name(launch: UnboundLaunch) -> str:
 
 def bind_from(launcher: Module, wanted: Iterable[UnboundLaunch], kernels: Module) -> None:
     """Bind some launches of one module to the kernels of another."""
-    from kernlint.lift.binding import bind
-
     by_name: dict[str, Kernel] = {}
     by_offset: dict[int, Kernel] = {}
     for kernel in kernels.kernels:
@@ -68,4 +67,15 @@ def bind_from(launcher: Module, wanted: Iterable[UnboundLaunch], kernels: Module
         if description in meant:
             found = by_offset.get(description.offset) or by_name.get(exported_name(description))
             if found is not None:
-                bind(launch, found)
+                _bind(launch, found)
+
+
+def _bind(launch: Launch, kernel: Kernel) -> None:
+    if kernel.framework is Framework.CUDA:
+        from kernlint.lift.cuda.host_bind import bind as bind_cuda
+
+        bind_cuda(launch, kernel)
+    else:
+        from kernlint.lift.binding import bind
+
+        bind(launch, kernel)

@@ -18,7 +18,9 @@ _CUDA_MARKS = (b"__global__", b"<<<")
 
 def is_of_interest(data: bytes) -> bool:
     """Whether the text can hold a kernel or launch."""
-    return any(mark in data for mark in _MARKS) or (b"](" in data and (b"grid" in data or b"num_warps" in data))
+    if any(mark in data for mark in _MARKS) or b")](" in data:  # `kernel[(n,)](...)`
+        return True
+    return b"](" in data and (b"grid" in data or b"num_warps" in data)
 
 
 def lift_python(source: SourceFile, resolver: Resolver) -> Module:

@@ -53,5 +53,5 @@ def may_hold_kernels(data: bytes, language: str) -> bool:
         return b"kernlint:" in data or _CUDA_TEXT.search(data) is not None
     if any(mark in data for mark in _PYTHON_MARKS):
         return True
-    # `kernel[grid](...)` with an imported kernel
-    return b"](" in data and (b"grid" in data or b"num_warps" in data)
+    # `kernel[grid](...)` or `kernel[(n,)](...)` with an imported kernel
+    return b")](" in data or (b"](" in data and (b"grid" in data or b"num_warps" in data))
