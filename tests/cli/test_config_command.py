@@ -101,6 +101,13 @@ def test_a_configuration_file_that_is_no_text(kernlint: Kernlint) -> None:
     assert "not valid TOML" in result.err
 
 
+def test_excluded_files_that_are_named_are_linted_unless_forced(kernlint: Kernlint) -> None:
+    Path("kernlint.toml").write_text('exclude = ["a.py"]\n')
+    Path("a.py").write_text(UNUSED)
+    assert kernlint("a.py").code == 1
+    assert kernlint("a.py", "--force-exclude").code == 0
+
+
 def test_show_prints_valid_toml_with_every_key(kernlint: Kernlint) -> None:
     Path("kernlint.toml").write_text('targets = ["sm_90a"]\n[versions]\ntriton = "3.2"\n')
     result = kernlint("config", "--show")

@@ -65,6 +65,13 @@ def test_what_the_user_names_is_linted_whatever_ignores_it() -> None:
     assert _found([".", "a.cu", ".hidden/b.py"], exclude=("a.cu",)) == [".hidden/b.py", "a.cu"]
 
 
+def test_named_files_can_be_excluded_on_request() -> None:
+    _write("gen/a.cu", "b.cu")
+    named = ["gen/a.cu", "b.cu"]
+    assert _found(named, exclude=("gen/",)) == ["b.cu", "gen/a.cu"]
+    assert _found(named, exclude=("gen/",), force_exclude=True) == ["b.cu"]
+
+
 def test_exclude_and_include_are_patterns_relative_to_the_configuration() -> None:
     _write("gen/a.cu", "src/gen/b.cu", "src/c.cu", "src/k.tpl")
     assert _found(exclude=("/gen/", "c.*"), include=("*.tpl",)) == ["src/gen/b.cu", "src/k.tpl"]

@@ -44,6 +44,7 @@ FINDINGS, INTERNAL = 1, 3
 @click.option("--no-config", is_flag=True, help="Use no configuration file.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("--sarif-category", metavar="NAME", help="Category of the SARIF run.")
+@click.option("--force-exclude", is_flag=True, help="Leave out excluded files even when named (for pre-commit).")
 @click.option("--security", is_flag=True, help="Give memory-safety rules a security severity in SARIF.")
 def check(**options: Any) -> int:
     """Lint CUDA and Triton files and the host code around them.

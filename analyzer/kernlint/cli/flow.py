@@ -118,12 +118,18 @@ def _files(arguments: Arguments, config: Config) -> tuple[list[FoundFile], dict[
         name = arguments.stdin_filename.replace(os.sep, "/") or STDIN_NAME
         data = sys.stdin.buffer.read(config.max_file_size + 1)
         return [FoundFile(name, explicit=True)], {name: data}, []
-    how = Discovery(config.base, config.exclude, config.include, config.respect_gitignore)
+    how = Discovery(
+        config.base,
+        config.exclude,
+        config.include,
+        config.respect_gitignore,
+        force_exclude=arguments.force_exclude,
+    )
     try:
         files, notes = discover(arguments.paths, how)
     except MissingPathError as error:
         raise click.UsageError(str(error)) from error
-    if not files:
+    if not files and not arguments.force_exclude:
         notes.append(Notification("warning", "no CUDA or Python files found under the paths given"))
     return files, {}, notes
 

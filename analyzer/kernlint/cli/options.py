@@ -46,6 +46,7 @@ class Arguments:
     security: bool = False
     statistics: bool = False
     exit_zero: bool = False
+    force_exclude: bool = False
 
     @property
     def reads_stdin(self) -> bool:

@@ -39,6 +39,7 @@ class Discovery:
     include: tuple[str, ...] = ()
     gitignore: bool = True
     skipped_folders: tuple[str, ...] = SKIPPED_FOLDERS
+    force_exclude: bool = False  # `exclude` holds for files the user names as well
 
 
 def discover(paths: Iterable[str], options: Discovery) -> tuple[list[FoundFile], list[Notification]]:
@@ -54,7 +55,7 @@ def discover(paths: Iterable[str], options: Discovery) -> tuple[list[FoundFile],
             raise MissingPathError(f"no such file or directory: `{path}`")
         if os.path.isdir(path):
             walker.folder(os.path.abspath(path))
-        else:
+        elif not walker.excludes_named(os.path.abspath(path)):
             walker.add(os.path.abspath(path), explicit=True)
     return sorted(walker.found.values()), sorted(walker.notes, key=lambda note: note.path or "")
 
@@ -88,6 +89,10 @@ class _Walker:
                     self._note_link(entry, top)
                 elif self._wanted(entry, top):
                     self.add(entry.path)
+
+    def excludes_named(self, path: str) -> bool:
+        """Whether a file the user named is left out all the same."""
+        return self.options.force_exclude and self._exclude.match(path)
 
     def _leaves_out(self, entry: os.DirEntry[str], top: str) -> bool:
         return (
