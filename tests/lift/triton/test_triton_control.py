@@ -310,3 +310,17 @@ def test_a_pointer_that_moves_only_under_a_flag() -> None:
         "turn(i)*select(HAS, s, 0) + 1",
     ]
     assert {str(access.buffer) for access in kernel.accesses} == {"g"}
+
+
+def test_a_test_that_touches_memory_runs_in_its_loop() -> None:
+    kernel = body("lock", "while tl.atomic_cas(lock, 0, 1) == 1:\n    tl.store(lock + 1, 0)")
+    cas, store = kernel.accesses
+    assert cas.loops == store.loops == tuple(kernel.loops)
+    assert guard(cas) == "true"
+    assert guard(store) == "1 == load(lock)"
+
+
+def test_formatted_text_decides_nothing() -> None:
+    kernel = body("p, n", "if f'{n}' == '':\n    tl.store(p, 0)")
+    assert len(kernel.accesses) == 1
+    assert guard(kernel.accesses[0]) != "true"

@@ -159,3 +159,21 @@ def test_any_program_of_known_functions_is_lifted_whole(program: list[tuple[str,
     ast.parse(HEADER + text)
     kernel = lift_all(text)[0]
     assert not kernel.incomplete.startswith("internal"), kernel.incomplete
+
+
+def test_constants_and_texts_that_double_stay_small() -> None:
+    kernel = body("p", "x = 3\ns = 'ab'\nt = (1, 2)\n" + "x = x * x\ns = s + s\nt = t + t\n" * 80 + "tl.store(p, x)")
+    assert "huge constant" in kernel.opaque_reasons
+
+
+def test_lists_of_configurations_that_double_stay_small() -> None:
+    doubling = "    c = c + c\n    c.extend(c)\n    n = n * n\n" * 60
+    before = f"def make():\n    n = 3\n    c = [triton.Config({{'B': 1}})]\n{doubling}    return c\n"
+    many = "[x for x in range(4000) for y in range(4000) for z in range(4000) if z > 5000]"
+    for configs in ("make()", many):
+        text = (
+            f"{before}\n@triton.autotune(configs={configs}, key=[])\n@triton.jit\ndef kernel(p):\n    tl.store(p, 0)\n"
+        )
+        (kernel,) = lift_all(text)
+        assert kernel.autotune is not None
+        assert not kernel.autotune.complete

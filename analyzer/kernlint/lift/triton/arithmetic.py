@@ -36,6 +36,8 @@ NAMES: dict[type[ast.operator], str] = {
     ast.Pow: "pow",
     ast.MatMult: "dot",
 }
+MAX_BITS = 512  # of a constant that is still computed with
+MAX_TEXT = 1000
 _DIVISIONS = ("div", "mod", "floordiv")
 
 
@@ -111,10 +113,13 @@ def binary(state: State, op: str, left: Thing, right: Thing, node: Node) -> Thin
     if isinstance(left, tuple) or isinstance(right, tuple):
         return _sequences(state, op, left, right, node)
     if isinstance(left, Static) and isinstance(right, Static):
-        return Static(None) if op != "add" else Static(f"{left.value}{right.value}")
+        joined = f"{left.value}{right.value}" if op == "add" else ""
+        return Static(joined if len(joined) <= MAX_TEXT else None)
     a, b = state.as_value(left, node), state.as_value(right, node)
     x, y = number(a), number(b)
     if x is not None and y is not None:
+        if _is_huge(x) or _is_huge(y):
+            return state.opaque("huge constant", node, (a, b))
         folded = _fold(op, x, y)
         if folded is not None:
             return state.constant(folded, node)
@@ -219,6 +224,10 @@ def _fold(op: str, x: float, y: float) -> int | float | None:
     except (ArithmeticError, ValueError, TypeError):
         return None
     return None
+
+
+def _is_huge(x: float) -> bool:
+    return isinstance(x, int) and x.bit_length() > MAX_BITS
 
 
 def _sequences(state: State, op: str, left: Thing, right: Thing, node: Node) -> Thing:

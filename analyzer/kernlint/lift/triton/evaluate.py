@@ -341,7 +341,7 @@ def _named(state: State, node: ast.NamedExpr) -> Thing:
 
 
 def _text(state: State, node: ast.JoinedStr) -> Thing:
-    return Static("")
+    return state.value("opaque", node=node, attrs={"why": "text"})
 
 
 def _comprehension(state: State, node: ast.ListComp | ast.GeneratorExp) -> Thing:

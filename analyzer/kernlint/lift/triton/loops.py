@@ -117,11 +117,17 @@ def _run_body(
     state.carriers.append(carrier)
     value: Value | None = None
     if test is not None:
+        state.push(Frame(TRUE, loop=loop, span=loop.span))  # the test itself runs in the loop
         tested = evaluate(state, test)
         value = tested if isinstance(tested, Value) else None
         condition = truth(state, tested, test)
         loop.condition = value
-    state.push(Frame(condition, loop=loop, value=value, span=loop.span))
+        if loop.body.items:
+            state.push(Frame(condition, value=value, span=loop.span))
+        else:
+            state.restore(path, guard)
+    if not loop.body.items:
+        state.push(Frame(condition, loop=loop, value=value, span=loop.span))
     carrier.path_length = len(state.path)
     if variable is not None and isinstance(node, ast.For):
         BIND[0](state, node.target, variable)

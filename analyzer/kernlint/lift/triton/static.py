@@ -148,7 +148,7 @@ def _comprehend(
         return False
     whole = source.whole
     for item in source.items:
-        if len(out) >= MAX_ITEMS:
+        if len(out) >= MAX_ITEMS or reader.budget < 0:
             return False
         _bind(reader, generator.target, item)
         tests = [_read(reader, test) for test in generator.ifs]
@@ -301,6 +301,8 @@ def _run(reader: _Reader, body: list[ast.stmt]) -> Thing | None:
                 _blur(reader, node)
                 continue
             for item in source.items:
+                if reader.budget < 0:
+                    return Unknown()
                 _bind(reader, node.target, item)
                 result = _run(reader, node.body)
                 if result is not None:
@@ -321,8 +323,9 @@ def _effect(reader: _Reader, node: ast.expr) -> None:
         if node.func.attr == "append":
             known.items.append(item)
         elif node.func.attr == "extend" and isinstance(item, Items):
-            known.items.extend(item.items)
-            known.whole = known.whole and item.whole
+            added = item.items[: MAX_ITEMS - len(known.items)]
+            known.whole = known.whole and item.whole and len(added) == len(item.items)
+            known.items.extend(added)
         else:
             known.whole = False
 

@@ -58,11 +58,14 @@ def known_items(thing: Thing, *, partial: bool = False) -> list[Thing] | None:
 
 def binary(op: ast.operator, left: Thing, right: Thing) -> Thing:
     if isinstance(left, Items) and isinstance(right, Items) and isinstance(op, ast.Add):
-        return Items(left.items + right.items, left.whole and right.whole)
+        items = (left.items + right.items)[:MAX_ITEMS]
+        return Items(items, left.whole and right.whole and len(items) == len(left.items) + len(right.items))
     if isinstance(op, ast.Add) and (isinstance(left, Items) or isinstance(right, Items)):
         known = left if isinstance(left, Items) else right
         return Items(list(known.items), False) if isinstance(known, Items) else Unknown()
     if isinstance(left, Fixed) and isinstance(right, Fixed):
+        if any(isinstance(x.value, int) and x.value.bit_length() > 64 for x in (left, right)):
+            return Unknown()
         value = folded(op, left.value, right.value)
         return Fixed(value) if value is not None else Unknown()
     return Unknown()
