@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import TRUE, Connective
-from kernlint.ir.expr import ONE, host
+from kernlint.ir.expr import ONE
 from kernlint.ir.host import GridDim, TensorFacts
 from kernlint.lift.cuda.host_eval import as_dims, cast, evaluate
 from kernlint.lift.cuda.host_functions import clamped, known_function
 from kernlint.lift.cuda.host_launch import API_LAUNCHES, api_launch, chevron_launch, set_attribute
 from kernlint.lift.cuda.host_types import element_type
-from kernlint.lift.cuda.host_values import UNKNOWN, Known, State, fresh
+from kernlint.lift.cuda.host_values import UNKNOWN, Known, State, fresh, host_part
 from kernlint.lift.cuda.parser import first_named
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def _method(w: Walker, node: Node, function: Node, arguments: Node | None, state
     if name in _SIZES and all(constant is not None for constant in constants):
         arrow = "->" if "->" in w.text(function)[len(w.text(target)) :][:3] else "."
         text = f"{base.root}{arrow}{name}({', '.join(str(constant) for constant in constants)})"
-        return Known(expr=host(text), root=text)
+        return Known(expr=host_part(text), root=text)
     _forget_outputs(w, values, node, state)
     return UNKNOWN
 

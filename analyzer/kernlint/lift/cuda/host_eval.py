@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from kernlint.ir import arith
 from kernlint.ir.condition import Condition, compare, conj, disj, equal, flag, negate
-from kernlint.ir.expr import ONE, ZERO, Expr, const, host
+from kernlint.ir.expr import ONE, ZERO, Expr, const
 from kernlint.ir.host import GridDim
 from kernlint.lift.cuda.host_names import identifier_value, qualified_value, template_value
 from kernlint.lift.cuda.host_types import element_type, is_floating, is_integer, size_of
-from kernlint.lift.cuda.host_values import UNKNOWN, Known, Lambda, State, fresh
+from kernlint.lift.cuda.host_values import UNKNOWN, Known, Lambda, State, fresh, host_part
 from kernlint.lift.cuda.parser import first_named
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _pointer(w: Walker, node: Node, state: State) -> Known:
     if value.kernels:
         return value
     text = w.text(node)
-    return Known(expr=host(text), root=text) if argument is not None and argument.type == "identifier" else UNKNOWN
+    return Known(expr=host_part(text), root=text) if argument is not None and argument.type == "identifier" else UNKNOWN
 
 
 def _binary(w: Walker, node: Node, state: State) -> Known:
@@ -228,7 +228,7 @@ def _field(w: Walker, node: Node, state: State) -> Known:
     if not base.root:
         return UNKNOWN
     text = f"{base.root}{'->' if '->' in w.text(node)[len(w.text(argument)) :][:3] else '.'}{member}"
-    return Known(expr=host(text), root=text, text=w.text(node))
+    return Known(expr=host_part(text), root=text, text=w.text(node))
 
 
 def _subscript(w: Walker, node: Node, state: State) -> Known:
@@ -244,9 +244,9 @@ def _subscript(w: Walker, node: Node, state: State) -> Known:
         root = base.root
         if root.endswith((".sizes()", ".shape()")):
             root, text = root.rpartition(".")[0], "size"
-            return Known(expr=host(f"{root}.{text}({index.constant})"))
+            return Known(expr=host_part(f"{root}.{text}({index.constant})"))
         text = f"{root}[{index.constant}]"
-        return Known(expr=host(text), root=text)
+        return Known(expr=host_part(text), root=text)
     return UNKNOWN
 
 
@@ -258,7 +258,7 @@ def _sizeof(w: Walker, node: Node, state: State) -> Known:
     text = " ".join(w.text(what).split())
     text = text.strip("() ") if kind is None else text
     size = size_of(text) or size_of(w.program.aliases.get(text, ""))
-    return Known(expr=const(size)) if size is not None else Known(expr=host(f"sizeof({text})"), text=w.text(node))
+    return Known(expr=const(size)) if size is not None else Known(expr=host_part(f"sizeof({text})"), text=w.text(node))
 
 
 def _compound_literal(w: Walker, node: Node, state: State) -> Known:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernlint.ir.expr import Expr, host
+from kernlint.ir.expr import Expr
 from kernlint.lift.cuda.host_types import element_type
-from kernlint.lift.cuda.host_values import UNKNOWN, KernelRef, Known, State, named
+from kernlint.lift.cuda.host_values import UNKNOWN, KernelRef, Known, State, host_part, named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -80,7 +80,7 @@ def qualified_value(w: Walker, node: Node, state: State) -> Known:
     functions = w.program.functions.get(last, ())
     if any(function.is_kernel for function in functions):
         return Known(kernels=(KernelRef(last, key=last),), text=text)
-    return Known(expr=host(text), root=text, text=text)
+    return Known(expr=host_part(text), root=text, text=text)
 
 
 def template_value(w: Walker, node: Node, state: State) -> Known:

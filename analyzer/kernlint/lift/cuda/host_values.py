@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernlint.ir.arith import select
 from kernlint.ir.condition import Condition, flag
-from kernlint.ir.expr import Expr, host, opaque
+from kernlint.ir.expr import Atom, AtomKind, Expr, host, of_atom
 from kernlint.ir.host import GridDim, HostValue, TensorFacts
 from kernlint.ir.types import ElementType, Span
 
@@ -98,6 +99,7 @@ class Known:
 
 
 UNKNOWN = Known()
+_VERSION = re.compile(r"@\d+")
 
 
 @dataclass(slots=True)
@@ -122,11 +124,16 @@ class State:
         self.variables[name] = value
 
 
+def host_part(text: str) -> Expr:
+    """A host integer known by its text.  Versions of variables (`x@120.size(0)`) tell values apart, unshown."""
+    return of_atom(Atom(AtomKind.HOST, f"h:{text}", _VERSION.sub("", text)))
+
+
 def fresh(name: str, offset: int, known: Known = UNKNOWN) -> Known:
     """A new, not understood value of `name` defined at `offset`: an integer of which nothing is known."""
-    return replace(
-        known, expr=opaque(f"host:{name}@{offset}", "not understood on the host"), root=f"{name}@{offset}", text=name
-    )
+    key = f"?:host:{name}@{offset}"
+    expr = of_atom(Atom(AtomKind.OPAQUE, key, name, note="not understood on the host"))
+    return replace(known, expr=expr, root=f"{name}@{offset}", text=name)
 
 
 def named(name: str) -> Known:
