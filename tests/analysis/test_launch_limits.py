@@ -39,6 +39,7 @@ def launch(grid: list[Expr], block: list[Expr] | None = None, facts: tuple[Condi
         ("x.shape[0]", Size.LARGE),
         ("x.size(0)", Size.LARGE),
         ("x.numel()", Size.LARGE),
+        ("tensors'[i : i + 4].shape[0]", Size.SMALL),
         ("args.seqLen", Size.LARGE),
         ("batch_size", Size.MIDDLE),
         ("x.shape[2]", Size.MIDDLE),

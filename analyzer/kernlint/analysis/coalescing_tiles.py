@@ -62,6 +62,16 @@ def _is_length(atom: Atom) -> bool:
     return atom.kind is AtomKind.HOST and not atom.args and (".shape[" in atom.name or ".size(" in atom.name)
 
 
+def walks_contiguously(access: Access) -> bool:
+    """Whether a loop takes neighbouring elements one after the other: the axis the lanes should have."""
+    for loop in access.loops:
+        atom = axis_expr(loop.axis).single_atom
+        coefficient = access.index.coefficient(atom) if atom is not None else None
+        if coefficient is not None and coefficient.constant in (1, -1):
+            return True
+    return False
+
+
 def has_companion(access: Access, kernel: Kernel, stride: int) -> bool:
     """Whether other accesses to the same buffer take the elements in between, as code on interleaved pairs does."""
     for other in kernel.accesses:

@@ -45,6 +45,7 @@ _SMALL_WORDS = _set(
     "channels c layers blocks sms sm warps threads ranks stages chunks topk depth world planes states parts slices"
 )
 _BATCH_WORDS = _set("batch batches b bs bsz z bz")
+_PLAIN_NAME = re.compile(r"^[\w.>()-]+$")
 _TENSOR_SHAPE = re.compile(r"^(.*)\.(?:shape\[|size\()(-?\d+)[\])]$")
 
 
@@ -60,6 +61,8 @@ def atom_size(atom: Atom) -> Size:
     shape = _TENSOR_SHAPE.match(atom.name)
     if shape is not None:
         # Leading dimensions of tensors count rows, tokens or batches, as many as the caller has; later ones features.
+        if not _PLAIN_NAME.match(shape[1]):
+            return Size.SMALL  # the length of a list or a slice
         return Size.LARGE if shape[2] == "0" else Size.MIDDLE
     if atom.name.endswith((".x", ".y", ".z")):
         return Size.SMALL  # a grid that was handed in

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernlint.analysis.coalescing import Request, worst_request
 from kernlint.analysis.coalescing_chunks import is_compile_time_chunk, takes_neighbours
 from kernlint.analysis.coalescing_strides import has_stride_of_unknown_size, is_gather, is_large, lane_stride
-from kernlint.analysis.coalescing_tiles import LARGE, fastest_stride, has_companion
+from kernlint.analysis.coalescing_tiles import LARGE, fastest_stride, has_companion, walks_contiguously
 from kernlint.analysis.lanes_access import element_bytes
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.finding import Confidence, Finding
@@ -122,7 +122,9 @@ class UncoalescedAccess(Rule):
             f"Neighbouring lanes access `{name}` {stride.text} elements apart: no axis of the tile is contiguous. "
             f"A warp moves up to {min(stride.elements, 32)} times the sectors it uses."
         )
-        confidence = Confidence.HIGH if stride.elements == LARGE and access.loops else Confidence.MEDIUM
-        if has_companion(access, kernel, stride.elements) and not access.loops:
-            confidence = Confidence.LOW
+        if walks_contiguously(access):
+            confidence = Confidence.HIGH if stride.elements == LARGE else Confidence.MEDIUM
+        else:  # a column of something small, such as one number per row and head
+            short = stride.elements == LARGE or has_companion(access, kernel, stride.elements)
+            confidence = Confidence.LOW if short else Confidence.MEDIUM
         return self.finding(access.span, message, confidence=confidence, kernel=kernel.name)
