@@ -16,6 +16,7 @@ from kernlint.lift.cuda.device_machine import Left, Machine, Runner, Target, Var
 from kernlint.lift.cuda.device_resolve import resolve_type
 from kernlint.lift.cuda.device_state import merge_layers, merge_ways
 from kernlint.lift.cuda.evaluate_declare import declaration, local_type
+from kernlint.lift.cuda.macros import Expansion
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,8 +28,17 @@ def sequence(m: Machine, nodes: Sequence[Node]) -> Left | None:
     """Statements in order.  After one that may leave, the rest is under the negation of that."""
     frames = len(m.frames)
     total: Left | None = None
+    annotated = bool(m.unit.recorded) and m.unit.use_span is None
+    previous: Node | None = None
     for node in nodes:
-        left = m.run(node)
+        header = _loop_header(m, previous, node) if annotated else None
+        previous = node
+        if header is None:
+            left = m.run(node)
+        else:
+            from kernlint.lift.cuda.evaluate_loops import headed_loop
+
+            left = headed_loop(m, header, node)
         if left is None:
             continue
         total = left if total is None else _either(m, total, left)
@@ -39,6 +49,25 @@ def sequence(m: Machine, nodes: Sequence[Node]) -> Left | None:
     while len(m.frames) > frames:
         m.pop_frame()
     return total
+
+
+def _loop_header(m: Machine, previous: Node | None, node: Node) -> Expansion | None:
+    """The `for (...)` that a macro blanked in front of this statement stands for, as in `CUDA_1D_KERNEL_LOOP(i, n) {`."""
+    parent = node.parent
+    start = previous.end_byte if previous is not None else (parent.start_byte if parent is not None else node.start_byte)
+    if start >= node.start_byte:
+        return None
+    for record in m.unit.recorded_in(start, node.start_byte):
+        if record.name in m.home.macros and record.arguments:
+            use = m.unit.span_of(record.start, record.end)
+            expansion = m.home.expand(record.name, record.arguments, use)
+            if expansion is None or expansion.is_expression or not expansion.nodes:
+                continue
+            last = expansion.nodes[-1]
+            body = last.child_by_field_name("body")
+            if last.type in ("for_statement", "while_statement") and body is not None and body.named_child_count == 0:
+                return expansion
+    return None
 
 
 def _either(m: Machine, a: Left, b: Left) -> Left:

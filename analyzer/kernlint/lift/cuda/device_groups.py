@@ -128,6 +128,9 @@ def group_method(
             return m.value("mod", (rank, width), UINT32, node, arith.mod(m.expr_of(rank), m.expr_of(width)))
         if obj.role == "grid":
             return _grid_rank(m, rank, node)
+        if obj.role == "cluster":
+            block = arith.mod(_linear_block(m, node), m.expr_of(m.symbol("cluster.num_blocks()")))
+            return m.value("add", (rank,), UINT32, node, block * _block_size(m, node) + m.expr_of(rank))
         return m.value("call", (), UINT32, node, m.opaque_expr("rank"), None, {"name": name})
     if name in ("size", "num_threads"):
         if obj.role == "tile" and width is not None:
@@ -166,6 +169,13 @@ def group_method(
         mapped = arguments_of(m, arguments)
         return mapped[0].value if mapped else None
     return None
+
+
+def _block_size(m: Machine, node: Node) -> Expr:
+    size = const(1)
+    for index in range(3):
+        size = size * m.expr_of(m.grid_value("bd", index, node))
+    return size
 
 
 def _linear_block(m: Machine, node: Node) -> Expr:

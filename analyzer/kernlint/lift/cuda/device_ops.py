@@ -191,6 +191,8 @@ def offset_pointer(m: Machine, base: Value, index: Value, node: Node | None, neg
         indices = ()
     moved = Pointer(pointer.buffer, pointer.offset + step, pointer.dtype, indices, pointer.casts)
     made = m.typed("pointer", (base, index), node, pointer=moved, ctype=ctype, dtype=base.dtype)
+    if isinstance(base, TypedValue) and base.place is not None:
+        made.place = base.place
     if base.attrs.get("alternatives"):
         made.attrs["alternatives"] = tuple(
             (condition, offset_pointer(m, choice, index, node, negative))

@@ -210,7 +210,22 @@ def constant_named(m: Machine, name: str, class_name: str = "") -> Value | None:
     return m.constants[key]
 
 
-def evaluate_constant(m: Machine, constant: Constant) -> Value | None:
+def constant_of(m: Machine, ctype: CType, scope: Scope, name: str) -> Value | None:
+    """A static constant member of an instantiated class, read with its template parameters bound in `scope`."""
+    if ctype.struct is None:
+        return None
+    owner = ctype.struct.name
+    chosen = next((item for item in m.home.constants.get(name, ()) if item.class_name == owner), None)
+    if chosen is None:
+        return None
+    key = f"{owner}<{','.join(ctype.arguments)}>::{name}@{id(scope)}"
+    if key not in m.constants:
+        m.constants[key] = None
+        m.constants[key] = evaluate_constant(m, chosen, scope)
+    return m.constants[key]
+
+
+def evaluate_constant(m: Machine, constant: Constant, scope: Scope | None = None) -> Value | None:
     from kernlint.ir.types import INT32
     from kernlint.lift.cuda.device_ops import convert
 
@@ -225,7 +240,7 @@ def evaluate_constant(m: Machine, constant: Constant) -> Value | None:
         with within(m, origin.unit, Scope()):
             base = m.eval(origin.value)
         return m.value("const", (), INT32, None, m.expr_of(base) + steps, None, {"value": steps})
-    scope = Scope()
+    scope = Scope(parent=scope)
     with within(m, constant.unit, scope):
         if constant.value.type == "initializer_list":
             from kernlint.lift.cuda.evaluate_declare import braced

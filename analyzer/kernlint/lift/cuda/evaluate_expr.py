@@ -13,9 +13,9 @@ from kernlint.ir.value import Pointer, Value
 from kernlint.lift.cuda import memory
 from kernlint.lift.cuda.builtins import CONSTANTS, GRID_NAMES
 from kernlint.lift.cuda.device_machine import Evaluator, Machine, Place, TypedValue, Variable, object_of, pointee
-from kernlint.lift.cuda.device_objects import copied, elements_pointer, field_place
+from kernlint.lift.cuda.device_objects import copied, elements_pointer, field_place, object_scope
 from kernlint.lift.cuda.device_ops import binary, convert, join, unary
-from kernlint.lift.cuda.device_resolve import constant_named, resolve_type, size_of
+from kernlint.lift.cuda.device_resolve import constant_named, constant_of, resolve_type, size_of, struct_scope
 from kernlint.lift.cuda.device_types import COMPONENTS, UNKNOWN, CType, float_literal, integer_literal
 from kernlint.lift.cuda.evaluate_inline import Lambda, macro_value
 
@@ -135,12 +135,12 @@ def _member_of_receiver(m: Machine, receiver: object, name: str, node: Node) -> 
         if place is not None:
             item = find_field(receiver, name)
             if item is not None and item.static and item.default is not None:
-                found = constant_named(m, name, struct.name)
+                found = constant_of(m, receiver.ctype, object_scope(m, receiver), name)
                 if found is not None:
                     return found
             return memory.load(m, place, node)
     if name in m.home.constants:
-        return constant_named(m, name, struct.name)
+        return constant_of(m, receiver.ctype, object_scope(m, receiver), name)
     return None
 
 
@@ -153,7 +153,7 @@ def _qualified(m: Machine, node: Node) -> Value:
     owner = scope.split("<")[0].rpartition("::")[2]
     bound = m.scope.lookup(owner) if owner else None
     if isinstance(bound, CType) and bound.struct is not None:
-        found = constant_named(m, name, bound.struct.name)
+        found = constant_of(m, bound, struct_scope(m, bound), name)
         if found is not None:
             return found
     alias = m.home.aliases.get(owner)

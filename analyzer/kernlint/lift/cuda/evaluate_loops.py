@@ -21,8 +21,11 @@ from kernlint.lift.cuda.device_machine import (
     births_after,
     object_of,
 )
+from kernlint.lift.cuda.device_resolve import within
 from kernlint.lift.cuda.device_state import merge_ways
 from kernlint.lift.cuda.evaluate_assigned import assigned_names, loop_step
+from kernlint.lift.cuda.macros import Expansion
+from kernlint.lift.cuda.unit import TranslationUnit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,7 +49,30 @@ def loop_statement(m: Machine, node: Node) -> Left | None:
     return left
 
 
-def _loop(m: Machine, node: Node, unrolled: bool) -> Left | None:
+def headed_loop(m: Machine, header: Expansion, body: Node) -> Left | None:
+    """A loop whose header a macro wrote: `header`'s last statement is the loop, without a body of its own."""
+    unrolled, m.unroll = m.unroll, False
+    saved = m.enter_block()
+    outer = m.unit
+    names = assigned_names(m, body)
+    with within(m, header.unit, m.scope):
+        for node in header.nodes[:-1]:
+            m.run(node)
+        left = _loop(m, header.nodes[-1], unrolled, _Body(body, outer, names))
+    m.scope = saved
+    return left
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """A loop body that stands elsewhere than its header, and what it assigns."""
+
+    node: Node
+    unit: TranslationUnit
+    names: dict[str, bool]
+
+
+def _loop(m: Machine, node: Node, unrolled: bool, elsewhere: _Body | None = None) -> Left | None:
     initializer = node.child_by_field_name("initializer")
     if initializer is not None:
         if initializer.type in m.statements:
@@ -62,7 +88,7 @@ def _loop(m: Machine, node: Node, unrolled: bool) -> Left | None:
     loop = Loop(axis, m.unit.span_of(node.start_byte, header_end), path=tuple(m.frames), unrolled=unrolled)
     m.emit(loop)
     mark, vid_mark = m.ordinals, m.vids
-    carried = _carry(m, node, loop, update, body)
+    carried = _carry(m, node, loop, update, body, elsewhere)
     target = Target("loop", len(m.layers) - 1, len(m.frames) + 1)
     m.targets.append(target)
     m.regions.append(loop.body)
@@ -76,7 +102,12 @@ def _loop(m: Machine, node: Node, unrolled: bool) -> Left | None:
     m.pop_frame()
     loop.condition = test
     m.push_frame(Frame(cond, loop=loop, value=test, span=loop.span))
-    left = m.run(body) if body is not None and cond.op is not Connective.FALSE else None
+    left: Left | None = None
+    if elsewhere is not None:
+        with within(m, elsewhere.unit, m.scope):
+            left = m.run(elsewhere.node)
+    elif body is not None and cond.op is not Connective.FALSE:
+        left = m.run(body)
     ends = left is not None and (left.returns.op is Connective.TRUE or left.jumps.op is Connective.TRUE)
     _merge_continues(m, target, ends)
     if update is not None:
@@ -106,12 +137,18 @@ def _merge_continues(m: Machine, target: Target, ends: bool) -> None:
     merge_ways(m, ways)
 
 
-def _carry(m: Machine, node: Node, loop: Loop, update: Node | None, body: Node | None) -> list[_Carried]:
+def _carry(
+    m: Machine, node: Node, loop: Loop, update: Node | None, body: Node | None, elsewhere: _Body | None = None
+) -> list[_Carried]:
     """Put a carried value in place of every variable assigned in the loop, in a new layer."""
     names = assigned_names(m, node)
+    if elsewhere is not None:
+        names = {**names, **elsewhere.names}
     layer: dict[str, Value] = {}
     found: list[_Carried] = []
     step = loop_step(m, update, body, names) if update is not None else None
+    if step is not None and elsewhere is not None and elsewhere.names.get(step[0]):
+        step = None
     if step is not None:
         loop.axis.name = f"turn({step[0]})"
     axis = axis_expr(loop.axis)
