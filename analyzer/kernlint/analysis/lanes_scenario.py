@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from kernlint.analysis.lanes import Block, Budget, Evaluator, Lanes
 from kernlint.analysis.lanes_iterations import WHOLE, environments
@@ -36,7 +37,7 @@ class Scenario:
     launch: Launch | None = None
     grid: tuple[int, int, int] = (1, 0, 0)
     budget: Budget = field(default_factory=lambda: Budget(ATOMS_PER_SCENARIO))
-    _environments: dict[tuple[object, ...], list[Evaluator]] = field(default_factory=dict)
+    memo: dict[tuple[object, ...], Any] = field(default_factory=dict)  # for what analyses work out per scenario
 
     @cached_property
     def environment(self) -> dict[str, Lanes]:
@@ -50,14 +51,15 @@ class Scenario:
 
     def environments(self, loops: Sequence[Loop], whole: int = WHOLE) -> list[Evaluator]:
         """`lanes_iterations.environments` from this scenario on.  Shared, so that accesses in one loop share work."""
-        key = (whole, *map(id, loops))
-        if key not in self._environments:
-            self._environments[key] = environments(loops, self.evaluator(), whole)
-        return self._environments[key]
+        key = ("environments", whole, *map(id, loops))
+        if key not in self.memo:
+            self.memo[key] = environments(loops, self.evaluator(), whole)
+        found: list[Evaluator] = self.memo[key]
+        return found
 
     def changed(self, block: Block | None = None, values: dict[str, int] | None = None) -> Scenario:
         """A like scenario; it shares the budget."""
-        return replace(self, block=block or self.block, values=values or self.values, _environments={})
+        return replace(self, block=block or self.block, values=values or self.values, memo={})
 
     def adapted(self, conditions: Iterable[Condition]) -> Scenario | None:
         """The scenario with run-time parameters moved so that the conditions can hold; None when nothing moves."""

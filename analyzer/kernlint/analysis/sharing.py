@@ -7,7 +7,7 @@ the threads of a block, and a race is two different threads that touch the same 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 MAX_JUDGED = 300
+MAX_MEMO = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +157,7 @@ def _race_in(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: boo
             if meeting is None:
                 continue
             threads = race_threads(meeting)
-            used = a.used_data or b.used_data or first.used_data or second.used_data
+            used = a.used_data or b.used_data
             unit = _unit(pair)
             size = max(1, moved_bytes(pair.later, scenario))
             parts: list[Expr | Condition] = [pair.earlier.index, pair.earlier.guard, pair.later.index, pair.later.guard]
@@ -165,28 +166,54 @@ def _race_in(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: boo
     return None
 
 
-def _outer(pair: Pair, scenario: Scenario, locked: set[int]) -> Iterator[tuple[Evaluator, Evaluator]]:
+def _outer(pair: Pair, scenario: Scenario, locked: set[int]) -> list[tuple[Evaluator, Evaluator]]:
     """Evaluators for the two accesses, with the loops they are in together at the same or neighbouring iterations."""
     common = [
         loop
         for loop, other in zip(pair.earlier.loops, pair.later.loops, strict=False)
         if loop is other and id(loop) in locked
     ]
-    if pair.carried is not None and pair.carried in common:
-        common = common[: common.index(pair.carried)]
-    for at in scenario.environments(common, 3)[:6]:
-        if pair.carried is None:
-            yield at, at.extended({})
-            continue
-        if id(pair.carried) not in locked:
-            yield at, at.extended({})
-            continue
-        for now, then in successive(pair.carried, at, 3):
-            yield at.extended(now), at.extended(then)
+    turning = pair.carried if pair.carried is not None and id(pair.carried) in locked else None
+    if turning in common:
+        common = common[: common.index(turning)]
+    key = ("outer", id(turning), *map(id, common))
+    if key not in scenario.memo:
+        around = scenario.environments(common, 3)[:6]
+        if turning is None:
+            scenario.memo[key] = [(at, at) for at in around]
+        else:
+            scenario.memo[key] = [
+                (at.extended(now), at.extended(then)) for at in around for now, then in successive(turning, at, 3)
+            ]
+    found: list[tuple[Evaluator, Evaluator]] = scenario.memo[key]
+    return found
 
 
 def _touched(
     access: Access, at: Evaluator, scenario: Scenario, locked: set[int], pair: Pair, *, earlier: bool, possible: bool
+) -> Touched | None:
+    """`_touch_all`, remembered: an access takes part in many pairs."""
+    condition = pair.after if earlier else pair.before
+    key = ("touched", id(access), id(at), earlier, possible, _unit(pair), condition.key)
+    if key not in scenario.memo:
+        if len(scenario.memo) > MAX_MEMO:
+            scenario.memo.clear()
+        found = _touch_all(access, at, scenario, locked, condition, _unit(pair), earlier=earlier, possible=possible)
+        scenario.memo[key] = (found, at)  # keeping `at` alive keeps its id from being taken
+    known: tuple[Touched | None, Evaluator] = scenario.memo[key]
+    return known[0]
+
+
+def _touch_all(
+    access: Access,
+    at: Evaluator,
+    scenario: Scenario,
+    locked: set[int],
+    condition: Condition,
+    unit: int,
+    *,
+    earlier: bool,
+    possible: bool,
 ) -> Touched | None:
     """Everything an access touches between two barriers: over all iterations of loops without barriers, and in the
     last (first) iteration of loops with barriers that it leaves (enters)."""
@@ -202,8 +229,6 @@ def _touched(
         used = used or at.used_data
         at = at.extended(states[-1 if earlier else 0])
     free = [loop for loop in access.loops if f"a:{loop.axis.key}" not in at.values]
-    condition = pair.after if earlier else pair.before
-    unit = _unit(pair)
     touched_units: list[NDArray[np.int64]] = []
     threads: list[NDArray[np.int64]] = []
     numbers = np.arange(scenario.block.threads)
