@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from device_kernels import body, shown, stores
+from device_kernels import body, lifted, shown, stores
 
 from kernlint.ir.expr import AtomKind
 from kernlint.ir.kernel import Exit
@@ -153,3 +153,17 @@ def test_counted_while_loop_has_bounds_and_its_loads_are_data() -> None:
 def test_loop_axes_are_named_after_their_variable_and_keyed_by_number() -> None:
     kernel = body("for (int row = 0; row < n; ++row) x[row] = 0.f; while (y[0] > 0.f) {}")
     assert [(loop.axis.key, loop.axis.name) for loop in kernel.loops] == [("k0", "turn(row)"), ("k1", "k1")]
+
+
+def test_loop_headers_written_by_a_macro() -> None:
+    kernel = lifted(
+        """#define CUDA_1D_KERNEL_LOOP(i, n) \\
+            for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
+        __global__ void k(float* x, float* y, int n) {
+            CUDA_1D_KERNEL_LOOP(j, n / 4) { int i = j * 4; x[i] = 0.f; }
+            CUDA_1D_KERNEL_LOOP(j, n) y[j] = 0.f;
+        }"""
+    )
+    first, second = kernel.loops
+    assert (first.variable, repr(first.stop), repr(second.stop)) == ("j", "(n // 4)", "n")
+    assert all(access.index_is_known and len(access.loops) == 1 for access in kernel.accesses)

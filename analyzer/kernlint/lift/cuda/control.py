@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,20 +16,21 @@ from kernlint.lift.cuda.device_builtin import record_fact
 from kernlint.lift.cuda.device_machine import Left, Machine, Runner, Target, Variable, Way, pointee
 from kernlint.lift.cuda.device_resolve import resolve_type
 from kernlint.lift.cuda.device_state import merge_layers, merge_ways
+from kernlint.lift.cuda.device_types import split_arguments
 from kernlint.lift.cuda.evaluate_declare import declaration, local_type
 from kernlint.lift.cuda.macros import Expansion
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_NOTHING = frozenset({"comment", ";", "{", "}", "preproc_def", "preproc_function_def", "preproc_undef"})
+_MACRO_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)$")  # of text that was blanked
 
 
 def sequence(m: Machine, nodes: Sequence[Node]) -> Left | None:
     """Statements in order.  After one that may leave, the rest is under the negation of that."""
     frames = len(m.frames)
     total: Left | None = None
-    annotated = bool(m.unit.recorded) and m.unit.use_span is None
+    annotated = m.unit.use_span is None and bool(m.unit.original) and m.unit.original is not m.data
     previous: Node | None = None
     for node in nodes:
         header = _loop_header(m, previous, node) if annotated else None
@@ -54,20 +56,26 @@ def sequence(m: Machine, nodes: Sequence[Node]) -> Left | None:
 def _loop_header(m: Machine, previous: Node | None, node: Node) -> Expansion | None:
     """The `for (...)` that a macro blanked in front of this statement stands for, as in `CUDA_1D_KERNEL_LOOP(i, n) {`."""
     parent = node.parent
-    start = previous.end_byte if previous is not None else (parent.start_byte if parent is not None else node.start_byte)
+    if previous is not None:
+        start = previous.end_byte
+    else:  # behind the opening brace
+        start = parent.start_byte + 1 if parent is not None and parent.type == "compound_statement" else node.start_byte
     if start >= node.start_byte:
         return None
-    for record in m.unit.recorded_in(start, node.start_byte):
-        if record.name in m.home.macros and record.arguments:
-            use = m.unit.span_of(record.start, record.end)
-            expansion = m.home.expand(record.name, record.arguments, use)
-            if expansion is None or expansion.is_expression or not expansion.nodes:
-                continue
-            last = expansion.nodes[-1]
-            body = last.child_by_field_name("body")
-            if last.type in ("for_statement", "while_statement") and body is not None and body.named_child_count == 0:
-                return expansion
-    return None
+    gap = m.unit.original[start : node.start_byte].strip()
+    if not gap.endswith(b")") or m.data[start : node.start_byte].strip():
+        return None
+    written = _MACRO_CALL.search(gap.decode("utf-8", "replace"))
+    if written is None or written.group(1) not in m.home.macros:
+        return None
+    use = m.unit.span_of(start + m.unit.original[start : node.start_byte].find(gap), node.start_byte)
+    expansion = m.home.expand(written.group(1), split_arguments(written.group(2)), use)
+    if expansion is None or expansion.is_expression or not expansion.nodes:
+        return None
+    last = expansion.nodes[-1]
+    body = last.child_by_field_name("body")
+    is_loop = last.type in ("for_statement", "while_statement") and body is not None and body.named_child_count == 0
+    return expansion if is_loop else None
 
 
 def _either(m: Machine, a: Left, b: Left) -> Left:
