@@ -13,10 +13,10 @@ from kernlint.analysis.accumulation import OPERATIONS, accumulation
 from kernlint.analysis.padding_identity import is_identity, is_magnitude_name, magnitude_by_name
 from kernlint.analysis.padding_interpret import PaddingResult
 from kernlint.analysis.padding_judge import Fault, PaddingFault, judge
-from kernlint.analysis.padding_state import constant
+from kernlint.analysis.padding_state import constant, excludes
 from kernlint.analysis.padding_transfer import is_exchange
 from kernlint.finding import Confidence
-from kernlint.ir.condition import TRUE
+from kernlint.ir.condition import TRUE, Condition
 from kernlint.ir.kernel import AccessKind, Kernel
 from kernlint.ir.types import Space
 from kernlint.ir.value import Buffer, Value
@@ -26,11 +26,12 @@ _DEPTH = 6
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """`at` combines `source` of different threads with `operation`."""
+    """`at` combines `source` of different threads with `operation`; only threads where `guard` holds take part."""
 
     operation: str
     source: Value
     at: Value
+    guard: Condition = TRUE
 
 
 def thread_exchanges(kernel: Kernel) -> list[Exchange]:
@@ -86,7 +87,7 @@ def _through_shared(kernel: Kernel) -> Iterator[Exchange]:
         operations = combined.get(id(access.buffer), {})
         if len(operations) == 1 and id(_seen_through(access.value)) not in own:
             ((operation, at),) = operations.items()
-            yield Exchange(operation, access.value, at)
+            yield Exchange(operation, access.value, at, access.guard)
 
 
 def _shared_source(value: Value) -> Buffer | None:
@@ -113,7 +114,8 @@ def _before_loops(value: Value) -> Value:
 
 def exchange_faults(exchange: Exchange, result: PaddingResult) -> Iterator[PaddingFault]:
     for entry in result.of(exchange.source).entries:
-        if any(dim.startswith("t") for dim in entry.dims):
+        takes_part = not any(excludes(entry.condition, part) for part in exchange.guard.conjuncts())
+        if takes_part and any(dim.startswith("t") for dim in entry.dims):
             fault = judge(exchange.at, exchange.operation, exchange.source, entry, None)
             if fault is not None:
                 yield fault
