@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-MAX_JUDGED = 300
+MAX_JUDGED = 250
+MAX_DEEP = 80  # with more pairs, only races that are certain are looked for
 MAX_MEMO = 1500
 
 
@@ -74,7 +75,7 @@ def shared_races(kernel: Kernel) -> list[Race]:
         place = (id(pair.earlier), id(pair.later))
         if place in found and found[place].certain:
             continue
-        race = _judge(kernel, pair, locked, warp_matters=_key(pair) in unsynced)
+        race = _judge(kernel, pair, locked, _key(pair) in unsynced, len(pairs) <= MAX_DEEP)
         if race is not None and (place not in found or race.certain):
             found[place] = race
     # Warps that all store the same values redundantly read back what they could have written themselves.
@@ -101,21 +102,21 @@ def _orders(loop: Loop) -> bool:
     return any(isinstance(item, Barrier) and orders_threads(item) for item in loop.body.walk())
 
 
-def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool) -> Race | None:
+def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool, deep: bool) -> Race | None:
     if pair.earlier is pair.later and pair.carried is not None and id(pair.carried) not in locked:
         return None  # covered by the pair without a back edge: free loops run independently per thread
     found: Race | None = None
     for scenario in scenarios(kernel):
-        race = _race_in(pair, scenario, locked, warp_matters)
+        race = _race_in(pair, scenario, locked, warp_matters, deep)
         if race is None or not race.certain:
             # The sizes may rule this way through the kernel out; take others.
             other = scenario.adapted(_conditions(pair))
-            race = (_race_in(pair, other, locked, warp_matters) if other is not None else None) or race
+            race = (_race_in(pair, other, locked, warp_matters, deep) if other is not None else None) or race
         if race is not None and (found is None or race.certain):
             found = race
         if found is not None and found.certain:
             break
-    if found is None:
+    if found is None or (found.assumes_data and not deep):
         return None
     wide = False
     if not found.certain and not found.assumes_data and not found.scenario.launch:
@@ -141,8 +142,9 @@ def _has_unknowns(pair: Pair) -> bool:
     return any(c.flags or any(atom.kind in unknown for atom in c.deep_atoms) for c in _conditions(pair))
 
 
-def _race_in(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool) -> Race | None:
-    for possible in (False, True) if _has_unknowns(pair) else (False,):
+def _race_in(pair: Pair, scenario: Scenario, locked: set[int], warp_matters: bool, deep: bool = False) -> Race | None:
+    """`deep`: also look for races that depend on what is not known about data."""
+    for possible in (False, True) if deep and _has_unknowns(pair) else (False,):
         for first, second in _outer(pair, scenario, locked):
             a = _touched(pair.earlier, first, scenario, locked, pair, earlier=True, possible=possible)
             b = a
