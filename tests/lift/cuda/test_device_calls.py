@@ -315,3 +315,13 @@ def test_random_tokens_are_survived(tokens: list[str]) -> None:
     assert unit is not None
     for function in unit.own:
         assert not lift_kernel(function, unit).incomplete.startswith("internal error")
+
+
+def test_array_members_of_structs_in_memory_keep_the_struct_index() -> None:
+    kernel = lifted(
+        """struct P { float pos[4]; int id; float vel[3]; };
+        __global__ void k(P* p) { p[threadIdx.x].vel[1] = p[threadIdx.x].pos[2]; }"""
+    )
+    load, store = kernel.accesses
+    assert (repr(load.buffer), repr(load.index)) == ("p", "8*threadIdx.x + 2")
+    assert (repr(store.buffer), repr(store.index)) == ("p", "8*threadIdx.x + 6")

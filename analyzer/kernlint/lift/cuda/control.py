@@ -54,7 +54,7 @@ def sequence(m: Machine, nodes: Sequence[Node]) -> Left | None:
 
 
 def _loop_header(m: Machine, previous: Node | None, node: Node) -> Expansion | None:
-    """The `for (...)` that a macro blanked in front of this statement stands for, as in `CUDA_1D_KERNEL_LOOP(i, n) {`."""
+    """The `for (...)` that a macro blanked before this statement stands for, as in `CUDA_1D_KERNEL_LOOP(i, n) {`."""
     parent = node.parent
     if previous is not None:
         start = previous.end_byte

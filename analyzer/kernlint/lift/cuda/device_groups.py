@@ -129,8 +129,8 @@ def group_method(
         if obj.role == "grid":
             return _grid_rank(m, rank, node)
         if obj.role == "cluster":
-            block = arith.mod(_linear_block(m, node), m.expr_of(m.symbol("cluster.num_blocks()")))
-            return m.value("add", (rank,), UINT32, node, block * _block_size(m, node) + m.expr_of(rank))
+            own = arith.mod(_linear_block(m, node), m.expr_of(m.symbol("cluster.num_blocks()")))
+            return m.value("add", (rank,), UINT32, node, own * _block_size(m, node) + m.expr_of(rank))
         return m.value("call", (), UINT32, node, m.opaque_expr("rank"), None, {"name": name})
     if name in ("size", "num_threads"):
         if obj.role == "tile" and width is not None:
@@ -159,10 +159,10 @@ def group_method(
             grid = "gd"
         return m.value("tuple", tuple(m.grid_value(grid, i, node) for i in range(3)), None, node, attrs={"grid": grid})
     if name in ("block_rank", "cluster_rank"):
-        block, size = _linear_block(m, node), m.symbol("cluster.num_blocks()")
+        block, blocks = _linear_block(m, node), m.symbol("cluster.num_blocks()")
         operation = arith.mod if name == "block_rank" else arith.floordiv
         op = "mod" if name == "block_rank" else "floordiv"
-        return m.value(op, (size,), UINT32, node, operation(block, m.expr_of(size)))
+        return m.value(op, (blocks,), UINT32, node, operation(block, m.expr_of(blocks)))
     if name in ("num_blocks", "num_clusters", "num_threads"):
         return m.symbol(f"cluster.{name}()")
     if name == "map_shared_rank":

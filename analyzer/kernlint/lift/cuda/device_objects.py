@@ -9,7 +9,7 @@ from kernlint.ir.expr import ZERO, const
 from kernlint.ir.types import Space
 from kernlint.ir.value import Buffer, Pointer, Value
 from kernlint.lift.cuda.device_machine import Machine, Object, Place, Scope, TypedValue, Variable
-from kernlint.lift.cuda.device_resolve import resolve_type, size_of, struct_scope, within
+from kernlint.lift.cuda.device_resolve import resolve_type, size_of, struct_layout, struct_scope, within
 from kernlint.lift.cuda.device_types import UNKNOWN, CType, integer_literal, named_element
 from kernlint.lift.cuda.unit import Field
 
@@ -112,13 +112,12 @@ def read_field(m: Machine, obj: Object, name: str) -> Value | None:
     return place.address
 
 
-def _memory_space(value: Value) -> Space:
-    pointer = value.pointer
-    return pointer.buffer.space if pointer is not None and pointer.buffer is not None else Space.UNKNOWN
-
-
 def _array_field(m: Machine, obj: Object, name: str, ctype: CType) -> Value:
-    """An array member: a buffer of its own."""
+    """An array member: a buffer of its own; of one of many structs in memory, a place in that memory."""
+    behind = obj.address.pointer if obj.address is not None else None
+    many = behind is not None and (bool(behind.offset.terms) or _memory_space(obj.address) is Space.GLOBAL)
+    if many and behind is not None and obj.address is not None:
+        return _array_in_memory(m, obj, obj.address, behind, name, ctype)
     key = f"{obj.path}.{name}" if obj.path else name
     cached = f"array {obj.vid if obj.address is None else obj.path}.{name}"
     known = m.symbols.get(cached)
@@ -133,6 +132,36 @@ def _array_field(m: Machine, obj: Object, name: str, ctype: CType) -> Value:
     made = m.typed("pointer", (), None, pointer=Pointer(made_buffer, ZERO, made_buffer.dtype), ctype=ctype)
     m.symbols[cached] = made
     return made
+
+
+def _array_in_memory(m: Machine, obj: Object, memory: Value, behind: Pointer, name: str, ctype: CType) -> Value:
+    """Array member `name` of the struct at `behind`: counted in the member's elements from the structs' start when the
+    layout is known, else in a buffer named after the member, one run of elements for each struct."""
+    layout = struct_layout(m, obj.ctype)
+    element = None if ctype.depth else ctype.element
+    width = 8 if ctype.depth else (element.bytes if element is not None else 0)
+    if layout is not None and width and layout[0] % width == 0 and layout[1].get(name, 1) % width == 0:
+        offset = behind.offset * (layout[0] // width) + layout[1][name] // width
+        pointer = Pointer(behind.buffer, offset, element, (), behind.casts)
+        return m.typed("pointer", (memory,), None, pointer=pointer, ctype=ctype)
+    holder = behind.buffer.name if behind.buffer is not None else obj.path
+    cached = f"array {holder}.{name}"
+    known = m.symbols.get(cached)
+    if known is None or known.pointer is None:
+        made_buffer = m.buffer(f"{holder}.{name}", _memory_space(memory), replace(ctype, extents=()), None)
+        known = m.typed("pointer", (), None, pointer=Pointer(made_buffer, ZERO, made_buffer.dtype), ctype=ctype)
+        m.symbols[cached] = known
+    assert known.pointer is not None
+    run = const(1)
+    for item in ctype.extents:
+        run = run * item
+    pointer = replace(known.pointer, offset=behind.offset * run)
+    return m.typed("pointer", (memory,), None, pointer=pointer, ctype=ctype)
+
+
+def _memory_space(value: Value | None) -> Space:
+    pointer = value.pointer if value is not None else None
+    return pointer.buffer.space if pointer is not None and pointer.buffer is not None else Space.UNKNOWN
 
 
 def _field_address(m: Machine, obj: Object, memory: Value, name: str, ctype: CType) -> Value:

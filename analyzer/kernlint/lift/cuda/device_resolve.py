@@ -274,17 +274,34 @@ def size_of(m: Machine, ctype: CType) -> Expr:
 
 
 def _struct_size(m: Machine, ctype: CType, struct: Struct) -> int | None:
-    """Bytes of a struct of scalars and pointers, padded; None when a member's size is not known."""
+    layout = struct_layout(m, ctype)
+    return layout[0] if layout is not None else None
+
+
+def struct_layout(m: Machine, ctype: CType) -> tuple[int, dict[str, int]] | None:
+    """(bytes, offset of each member) of a struct of scalars, vectors, pointers and constant arrays of them, as the
+    Itanium ABI lays it out; None when a member's size is not known."""
+    struct = ctype.struct
+    if struct is None or struct.is_union or struct.bases or not struct.fields:
+        return None
     scope = struct_scope(m, ctype)
     size, largest = 0, 1
+    offsets: dict[str, int] = {}
     for member in struct.fields:
         if member.static:
             continue
         element = resolve_type(m, member.type_text, scope).element
         width = 8 if member.pointer_depth else (element.bytes if element is not None else 0)
-        if not width or member.array_sizes:
+        count = 1
+        with within(m, struct.unit, scope):
+            for item in member.array_sizes:
+                extent_value = m.expr_of(m.eval(item)).constant if item is not None else None
+                count = count * extent_value if extent_value is not None else 0
+        if width <= 0 or count <= 0:
             return None
         align = width if width in (1, 2, 4, 8, 16) else 4
         largest = max(largest, align)
-        size = -(-size // align) * align + width
-    return -(-size // largest) * largest
+        size = -(-size // align) * align
+        offsets[member.name] = size
+        size += width * count
+    return -(-size // largest) * largest, offsets
