@@ -79,6 +79,21 @@ def copy(x, y, n: int, wide):
     assert grid_text(launch) == ["select(h:wide, n, 1)", "2"]
 
 
+def test_grid_that_is_a_tuple_or_a_function() -> None:
+    launch = launch_in(
+        """
+def copy(x, y, n: int, tuned):
+    if tuned:
+        def grid(meta):
+            return (triton.cdiv(n, meta["BLOCK"]), 2)
+    else:
+        grid = (n, 2)
+    copy_kernel[grid](x, y, n, BLOCK=256)
+"""
+    )
+    assert grid_text(launch) == ["select(h:tuned, ((n - 1) // BLOCK) + 1, n)", "2"]
+
+
 def test_grid_of_unknown_arity_is_unknown() -> None:
     launch = launch_in("\ndef copy(x, y, n, grid):\n    copy_kernel[grid](x, y, n, BLOCK=256)\n")
     assert launch.grid is None

@@ -14,6 +14,7 @@ from kernlint.ir.types import Span
 from kernlint.lift.host.scope import PythonScope
 from kernlint.lift.host.shape import Knowledge, learn_equations
 from kernlint.lift.host.value import (
+    Callable,
     Choice,
     Given,
     HostVal,
@@ -207,7 +208,8 @@ def join_values(frame: Frame, name: str, condition: Condition, a: HostVal, b: Ho
         if x_int is not None and y_int is not None:
             size = len(condition.key) + len(x_int.key) + len(y_int.key)
             return Int(arith.select(condition, x_int, y_int)) if size <= MAX_SELECT else frame.fresh_given(name)
-    if type(a) is type(b) and not isinstance(a, (Int, Given)):
+    grids = (Seq, Callable)  # a grid may be a tuple in one branch and a function in the other
+    if (type(a) is type(b) and not isinstance(a, (Int, Given))) or (isinstance(a, grids) and isinstance(b, grids)):
         return _choice(condition, a, b)
     return frame.fresh_given(name)
 
