@@ -12,7 +12,7 @@ from kernlint.analysis.tiles import Coordinate, axis_atom, coordinates, implied_
 from kernlint.finding import Confidence
 from kernlint.ir.arith import as_cdiv
 from kernlint.ir.condition import at_most
-from kernlint.ir.expr import AtomKind, Axis, AxisKind, Expr
+from kernlint.ir.expr import AtomKind, Axis, AxisKind, Expr, const
 from kernlint.ir.host import GridDim
 from kernlint.ir.kernel import Access, AccessKind, Kernel, Launch
 
@@ -84,16 +84,35 @@ def _tail(
             return None
         confidence = Confidence.MEDIUM if _says_rounded(extent) else Confidence.HIGH
         return UncoveredTail(dimension, axis, tiles, tile, extent, access, False, confidence)
-    count, size = tiles.constant, tile.constant
-    if count is None or size is None:
+    size = tile.constant
+    if size is None:
+        return None
+    coarse = as_cdiv(tiles)
+    if coarse is not None and coarse[1].constant is not None and coarse[1].constant > size:
+        if is_plain_extent(coarse[0]) and coarse[0].constant is None:
+            return UncoveredTail(dimension, axis, tiles, tile, coarse[0], access, True, Confidence.HIGH)
+        return None
+    cap, confidence = tiles.constant, Confidence.MEDIUM
+    if cap is None:
+        cap, confidence = _cap_of(tiles), Confidence.HIGH
+    if cap is None:
         return None
     for bound in implied_bounds(coordinate, access.guard.conjuncts()):
         extent = view.of(bound.extent)
         if bound.foreign or extent.constant is not None or not is_plain_extent(extent):
             continue
-        if not provable(at_most(extent, tiles * tile), view.facts):
-            return UncoveredTail(dimension, axis, tiles, tile, extent, access, True, Confidence.MEDIUM)
+        if not provable(at_most(extent, const(cap * size)), view.facts):
+            return UncoveredTail(dimension, axis, const(cap), tile, extent, access, True, confidence)
     return None
+
+
+def _cap_of(tiles: Expr) -> int | None:
+    """c of `min(ceil(n / b), c)`: a grid that stops growing."""
+    atom = tiles.single_atom
+    if atom is None or atom.kind is not AtomKind.MIN:
+        return None
+    limits = [arg.constant for arg in atom.args if isinstance(arg, Expr) and arg.constant is not None]
+    return limits[0] if len(limits) == 1 else None
 
 
 def floor_tiles(tiles: Expr) -> tuple[Expr, Expr] | None:

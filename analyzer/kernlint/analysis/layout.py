@@ -36,7 +36,7 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
         return
     view = view_of(kernel, launch)
     tensors = {name: v.tensor for name, v in launch.arguments.items() if v.tensor is not None}
-    owners = [t for t in tensors.values() if t.contiguous is True and t.init == "given"]
+    owners = [t for t in tensors.values() if t.contiguous is True and t.init in ("given", "computed")]
     for name, tensor in sorted(tensors.items()):
         if tensor.contiguous is not None or tensor.init != "given" or tensor.alias_of:
             continue

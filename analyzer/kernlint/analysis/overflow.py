@@ -10,10 +10,11 @@ from kernlint.analysis.extents import is_external
 from kernlint.analysis.launches import LaunchView
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, AxisKind, Expr, axes_of
-from kernlint.ir.kernel import Access, Kernel
+from kernlint.ir.kernel import Access, Kernel, Loop
 from kernlint.ir.value import Value
 
 LIMIT = 2**31
+_FEW = 4096
 _PATH = {
     "add",
     "sub",
@@ -40,12 +41,14 @@ class Width(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class NarrowProduct:
     """`product` is computed in 32 bits and addresses `access`; `row` is the factor that counts rows or batches,
-    `stride` the run-time factor it is multiplied with."""
+    `stride` the run-time factor it is multiplied with.  `widened_late` says that the finished offset is converted to 64
+    bits, after it may have wrapped."""
 
     access: Access
     product: Value
     row: Expr
     stride: Expr
+    widened_late: bool
 
 
 def narrow_products(kernel: Kernel) -> Iterator[NarrowProduct]:
@@ -59,27 +62,28 @@ def narrow_products(kernel: Kernel) -> Iterator[NarrowProduct]:
         address = access.attrs.get("address")
         if not is_external(access) or not isinstance(address, Value):
             continue
-        for product in _products(address):
+        for product, widened_late in _products(address):
             if id(product) in seen:
                 continue
             seen.add(id(product))
             factors = _row_and_stride(product, kernel)
             if factors is not None:
-                yield NarrowProduct(access, product, *factors)
+                yield NarrowProduct(access, product, *factors, widened_late)
 
 
-def _products(address: Value) -> Iterator[Value]:
-    """Integer multiplications on the arithmetic path to an address, each once."""
-    queue, seen = [address], {id(address)}
-    for value in queue:
+def _products(address: Value) -> Iterator[tuple[Value, bool]]:
+    """32-bit multiplications on the arithmetic path to an address, each once, and whether they are widened later on."""
+    queue, seen = [(address, False)], {id(address)}
+    for value, late in queue:
         if value.op == "mul" and width(value) is Width.NARROW:
-            yield value
+            yield value, late
         follow = value.args[1:] if value.op == "where" else value.args
         for arg in follow:
             on_path = arg.op in _PATH or arg.op == "cast"
             if on_path and id(arg) not in seen and len(seen) < 2000:
                 seen.add(id(arg))
-                queue.append(arg)
+                widens = value.op == "cast" and width(value) is Width.WIDE and width(arg) is Width.NARROW
+                queue.append((arg, late or widens))
 
 
 def width(value: Value) -> Width:
@@ -156,7 +160,13 @@ def is_row_offset(found: NarrowProduct) -> bool:
 
 
 def bounded_below_limit(found: NarrowProduct, view: LaunchView) -> bool:
-    """Whether the launch's constants and asserts keep the product under 2^31."""
+    """Whether the launch's constants and asserts keep the product under 2^31.
+
+    A counter of at most a few thousand (a fixed number of programs) times a row length counts as bounded.
+    """
+    rows = upper_bound(view.of(found.row), view)
+    if rows is not None and rows <= _FEW:
+        return True
     largest = 1
     for factor in (found.row, found.stride):
         bound = upper_bound(view.of(factor), view)
@@ -227,6 +237,40 @@ def _has_wide_product(address: Value) -> bool:
 
 def _grows(value: Value) -> bool:
     return value.expr is not None and any(_counts(atom) for atom in value.expr.deep_atoms)
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowCounter:
+    """A loop counts in 32 bits up to a 64-bit bound."""
+
+    loop: Loop
+    bound: Value
+    strides_over_grid: bool
+
+
+def narrow_counters(kernel: Kernel) -> Iterator[NarrowCounter]:
+    """Loops whose 32-bit counter is compared with a 64-bit run-time bound: past 2^31 the counter wraps first."""
+    for loop in kernel.loops:
+        condition = loop.condition
+        if condition is None or condition.op != "cmp" or condition.attrs.get("op") not in ("<", "<="):
+            continue
+        counter, bound = condition.args[0], condition.args[1]
+        while counter.op == "cast" and counter.args and width(counter) is Width.WIDE:
+            counter = counter.args[0]
+        if width(counter) is not Width.NARROW or width(_uncast(bound)) is not Width.WIDE:
+            continue
+        if bound.expr is None or bound.expr.constant is not None or bound.expr.is_opaque:
+            continue
+        step = loop.step
+        over_grid = step is not None and any(a.key.startswith("gd") for a in step.deep_atoms)
+        yield NarrowCounter(loop, bound, over_grid)
+
+
+def _uncast(value: Value) -> Value:
+    """The value before implicit conversions to a common type."""
+    while value.op == "cast" and value.args and not value.attrs.get("explicit"):
+        value = value.args[0]
+    return value
 
 
 def narrows_a_factor(product: Value) -> bool:

@@ -39,7 +39,7 @@ def shared_stores(kernel: Kernel) -> Iterator[SharedStore]:
                 continue
             for axis in axes:
                 programs = view.grid(axis)
-                if programs is None or programs.constant is not None or programs.is_opaque:
+                if programs is None or programs.is_opaque or (programs.constant or 2) <= 1:
                     continue
                 if _tells_apart(access, axis) or _only_one(access, axis, view):
                     continue

@@ -49,10 +49,8 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
     always = _AlwaysTrue(kernel)
     faults = [fault for fault in faults if fault.condition is TRUE or not always.holds(fault.condition)]
     loops = {loop.axis.key: loop for loop in kernel.loops}
-    # A softmax padded with 0: the shift is harmless, but the exponentials of the padding are summed.
-    counted = {id(fault.origin) for fault in faults if fault.kind is Fault.MOVED and fault.operation == "sum"}
     shifts = Shifts(kernel)
-    faults = [_tempered(fault, kernel, loops, shifts, counted) for fault in faults]
+    faults = [_tempered(fault, kernel, loops, shifts) for fault in faults]
     return sorted(faults, key=lambda fault: (fault.sink.ordinal, fault.condition.key, fault.kind.value))
 
 
@@ -77,14 +75,14 @@ def _tempered(
     """Less sure of what the surroundings may make harmless.
 
     A loop that ends at the program's own position (the keys before a query block) is bounded by something other than
-    the mask, which may then never fail.  A maximum that only shifts exponents need not be the maximum.  A tensor made
-    by the wrapper itself may hold partial results of known sign.
+    the mask, which may then never fail.  A tensor made by the wrapper itself may hold partial results of known sign.  A
+    running maximum from 0 that only shifts exponents fails by underflow alone, when all data are far below 0.
     """
     extremum_of_zero = fault.kind is Fault.WRONG_IDENTITY and fault.state.value == 0 and fault.operation != "sum"
-    shift = shifts.only_shifts(fault.sink) and id(fault.origin) not in counted
-    if extremum_of_zero and (shift or _is_intermediate(fault.origin, kernel)):
-        most = Confidence.MEDIUM if fault.condition.op is not Connective.TRUE else Confidence.LOW
-        fault = replace(fault, confidence=min(fault.confidence, most))
+    if extremum_of_zero and _is_intermediate(fault.origin, kernel):
+        fault = replace(fault, confidence=min(fault.confidence, Confidence.MEDIUM))
+    if extremum_of_zero and fault.condition is TRUE and shifts.only_shifts(fault.sink):
+        fault = replace(fault, confidence=min(fault.confidence, Confidence.MEDIUM))
     for key in loop_axes(fault.condition):
         stop = loops[key].stop if key in loops else None
         if stop is not None and _depends_on_position(stop):

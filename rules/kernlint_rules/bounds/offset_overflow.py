@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from kernlint.analysis.launches import LaunchView, views
 from kernlint.analysis.overflow import (
+    NarrowCounter,
     NarrowProduct,
     bounded_below_limit,
     is_row_offset,
     is_tensor_size,
+    narrow_counters,
     narrow_products,
     narrows_a_factor,
     spans_a_tensor,
@@ -99,6 +101,20 @@ class OffsetOverflow(Rule):
             found.sort(key=lambda p: (not is_row_offset(p), (p.product.span or p.access.span).start))
             yield self._report(found, kernel, perspectives)
 
+        for counter in narrow_counters(kernel):
+            yield self._counter(counter, kernel)
+
+    def _counter(self, found: NarrowCounter, kernel: Kernel) -> Finding:
+        name, bound = found.loop.variable or "the counter", brief(found.bound.expr, 24)
+        return self.finding(
+            found.loop.span,
+            f"`{name}` counts in 32 bits up to the 64-bit `{bound}`. Past 2^31 it wraps before it gets there.",
+            confidence=Confidence.HIGH if found.strides_over_grid else Confidence.MEDIUM,
+            help="Declare the counter with the type of its bound.",
+            kernel=kernel.name,
+            evidence={"counter": name, "bound": bound},
+        )
+
     def _report(self, found: list[NarrowProduct], kernel: Kernel, perspectives: tuple[LaunchView, ...]) -> Finding:
         first = found[0]
         name = first.access.buffer.name if first.access.buffer else "memory"
@@ -120,7 +136,7 @@ class OffsetOverflow(Rule):
         self, found: list[NarrowProduct], kernel: Kernel, perspectives: tuple[LaunchView, ...]
     ) -> Confidence:
         """HIGH for a row offset when the interface, the kernel or the launch shows that tensors may be large."""
-        if any(narrows_a_factor(product.product) for product in found):
+        if any(product.widened_late or narrows_a_factor(product.product) for product in found):
             return Confidence.HIGH
         rows = [product for product in found if is_row_offset(product)]
         if not rows:

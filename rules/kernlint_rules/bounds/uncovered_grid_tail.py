@@ -94,8 +94,8 @@ void launch(float* data, int n, float k) { scale<<<n / 256, 256>>>(data, n, k); 
             extent, tile = brief(tail.extent), brief(tail.tile)
             if tail.literal:
                 text = (
-                    f"The grid always covers {brief(tail.tiles * tail.tile)} elements. `{written}` has `{extent}` "
-                    "along this dimension, which nothing bounds."
+                    f"The grid leaves the tail of `{written}` out: {brief(tail.tiles)} programs of {tile}. `{extent}` "
+                    "elements need not fit, and the kernel does not stride over the grid."
                 )
             else:
                 text = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlint.analysis.extents import Escape, escapes
+from kernlint.analysis.halo import Stray, strays
 from kernlint.finding import Finding, Severity
 from kernlint.ir.expr import brief
 from kernlint.ir.kernel import AccessKind, Framework, Kernel
@@ -73,6 +74,15 @@ cudaError_t launch(float* data, int n, float k) {
 }
 """,
         ),
+        Example(
+            "a stencil reads its left neighbour",
+            """\
+__global__ void smooth(const float* u, float* v, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) v[i] = 0.5f * (u[i - 1] + u[i]);  //~ KL101
+}
+""",
+        ),
     )
     silent = (
         Example(
@@ -114,6 +124,24 @@ def double(x_ptr, y_ptr, n, BLOCK: tl.constexpr, EVEN_N: tl.constexpr):
             language="python",
         ),
         Example(
+            "a stencil that leaves the border out",
+            """\
+__global__ void smooth(const float* u, float* v, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > 0 && i < n - 1) v[i] = (u[i - 1] + u[i] + u[i + 1]) / 3.0f;
+}
+""",
+        ),
+        Example(
+            "row offsets have one entry more than rows",
+            """\
+__global__ void degrees(const int* start, int* out, int rows) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < rows) out[r] = start[r + 1] - start[r];
+}
+""",
+        ),
+        Example(
             "early exit",
             """\
 __global__ void scale(float* data, int n, float k) {
@@ -134,6 +162,29 @@ void launch(float* data, int n, float k) { scale<<<(n + 255) / 256, 256>>>(data,
             groups.setdefault((escape.coordinate.lane.key, escape.extent.key), []).append(escape)
         for group in groups.values():
             yield self._report(group, kernel)
+        for stray in strays(kernel):
+            yield self._stray(stray, kernel)
+
+    def _stray(self, found: Stray, kernel: Kernel) -> Finding:
+        access = found.access
+        name, index = access.buffer.name if access.buffer else "memory", brief(found.index, 30)
+        verb = "written" if access.kind is AccessKind.STORE else "read"
+        text = {
+            "below": f"`{name}` is {verb} before its first element, at `{index}`. The guard holds for lane 0 of the "
+            "first block, where the index is negative.",
+            "above": f"`{name}` is {verb} behind its last element, at `{index}`. The guard bounds the centre by "
+            f"`{brief(found.extent)}`, not this neighbour.",
+            "vector": f"The last vector of `{name}` reaches past `{brief(found.extent)}`. The guard tests its first "
+            f"element, and `{brief(found.extent)}` need not be a multiple of the vector's length.",
+        }[found.kind]
+        return self.finding(
+            access.span,
+            text,
+            confidence=found.confidence,
+            help="Guard the element that is accessed, not its neighbour.",
+            kernel=kernel.name,
+            evidence={"buffers": [name], "index": repr(found.index), "evidence": found.kind},
+        )
 
     def _report(self, group: list[Escape], kernel: Kernel) -> Finding:
         first = max(group, key=lambda escape: (escape.confidence, -escape.access.ordinal))
