@@ -36,9 +36,10 @@ def _set(text: str) -> frozenset[str]:
 
 
 _LARGE_WORDS = _set(
-    "rows row nrows tokens token ntokens seq seqlen seqlens seqs length numel elements nelements nnz count n m "
-    "total points samples vocab nodes edges t sequence positions items pixels width height"
+    "rows row nrows tokens token ntokens seq seqlen seqlens seqs length numel elements nelements nnz "
+    "points samples vocab edges sequence positions items pixels width height"
 )
+_LARGE_ALONE = _set("count total n m t nodes size numel")  # in longer names they count anything
 _SMALL_WORDS = _set(
     "heads head nheads channel chunk stage blk blks block tile tiles grid h hq hkv hk hv qheads kvheads experts expert "
     "splits split groups group g dim dims d k e "
@@ -73,7 +74,8 @@ def atom_size(atom: Atom) -> Size:
         return Size.MIDDLE
     if atom.name in ("N", "M", "T"):
         return Size.MIDDLE  # in tensor code as often a batch as a length
-    return Size.LARGE if any(word in _LARGE_WORDS for word in words) else Size.SMALL
+    large = any(word in _LARGE_WORDS for word in words) or (len(words) == 1 and words[0] in _LARGE_ALONE)
+    return Size.LARGE if large else Size.SMALL
 
 
 def expr_size(expr: Expr) -> Size | None:

@@ -79,6 +79,8 @@ def _overrun(access: Access, scenario: Scenario, names: set[str]) -> Overrun | N
     buffer = access.buffer
     if buffer is None or buffer.extents is None:
         return None
+    if access.pointer.dtype is None and buffer.dtype is not None:
+        return None  # seen through a type that was not understood
     at = scenario.evaluator()
     extent = 1
     for dim in buffer.extents:
