@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernlint.ir.condition import FALSE, TRUE, Condition, Connective, conj, disj, equal, flag, negate
-from kernlint.ir.expr import const
+from kernlint.ir.condition import TRUE, Condition, Connective, conj, disj, flag, negate
 from kernlint.ir.kernel import Branch, Exit, Frame, Region
 from kernlint.ir.types import BOOL
 from kernlint.ir.value import Value
 from kernlint.lift.cuda.device_builtin import record_fact
-from kernlint.lift.cuda.device_machine import Left, Machine, Runner, Target, Variable, Way, pointee
+from kernlint.lift.cuda.device_machine import Left, Machine, Runner, Target, Way
 from kernlint.lift.cuda.device_resolve import resolve_type
-from kernlint.lift.cuda.device_state import merge_layers, merge_ways
-from kernlint.lift.cuda.device_types import split_arguments
+from kernlint.lift.cuda.device_state import merge_layers
 from kernlint.lift.cuda.evaluate_declare import declaration, local_type
-from kernlint.lift.cuda.macros import Expansion
+from kernlint.lift.cuda.evaluate_misparsed import declares, declares_array_pointer, loop_header
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-_MACRO_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)$")  # of text that was blanked
 
 
 def sequence(m: Machine, nodes: Sequence[Node]) -> Left | None:
@@ -33,7 +27,7 @@ def sequence(m: Machine, nodes: Sequence[Node]) -> Left | None:
     annotated = m.unit.use_span is None and bool(m.unit.original) and m.unit.original is not m.data
     previous: Node | None = None
     for node in nodes:
-        header = _loop_header(m, previous, node) if annotated else None
+        header = loop_header(m, previous, node) if annotated else None
         previous = node
         if header is None:
             left = m.run(node)
@@ -43,7 +37,7 @@ def sequence(m: Machine, nodes: Sequence[Node]) -> Left | None:
             left = headed_loop(m, header, node)
         if left is None:
             continue
-        total = left if total is None else _either(m, total, left)
+        total = left if total is None else either(m, total, left)
         gone = disj((left.returns, left.jumps))
         if gone.op is Connective.TRUE:
             break
@@ -53,32 +47,7 @@ def sequence(m: Machine, nodes: Sequence[Node]) -> Left | None:
     return total
 
 
-def _loop_header(m: Machine, previous: Node | None, node: Node) -> Expansion | None:
-    """The `for (...)` that a macro blanked before this statement stands for, as in `CUDA_1D_KERNEL_LOOP(i, n) {`."""
-    parent = node.parent
-    if previous is not None:
-        start = previous.end_byte
-    else:  # behind the opening brace
-        start = parent.start_byte + 1 if parent is not None and parent.type == "compound_statement" else node.start_byte
-    if start >= node.start_byte:
-        return None
-    gap = m.unit.original[start : node.start_byte].strip()
-    if not gap.endswith(b")") or m.data[start : node.start_byte].strip():
-        return None
-    written = _MACRO_CALL.search(gap.decode("utf-8", "replace"))
-    if written is None or written.group(1) not in m.home.macros:
-        return None
-    use = m.unit.span_of(start + m.unit.original[start : node.start_byte].find(gap), node.start_byte)
-    expansion = m.home.expand(written.group(1), split_arguments(written.group(2)), use)
-    if expansion is None or expansion.is_expression or not expansion.nodes:
-        return None
-    last = expansion.nodes[-1]
-    body = last.child_by_field_name("body")
-    is_loop = last.type in ("for_statement", "while_statement") and body is not None and body.named_child_count == 0
-    return expansion if is_loop else None
-
-
-def _either(m: Machine, a: Left, b: Left) -> Left:
+def either(m: Machine, a: Left, b: Left) -> Left:
     value = a.value
     if b.value is not None and value is not None and value is not b.value:
         value = m.value("or", (value, b.value), BOOL)
@@ -96,81 +65,12 @@ def _expression_statement(m: Machine, node: Node) -> Left | None:
     for child in node.named_children:
         if child.type == "comment":
             continue
-        if child.type == "binary_expression" and _declares(m, child):
+        if child.type == "binary_expression" and declares(m, child):
             return None
-        if child.type == "assignment_expression" and _declares_array_pointer(m, child):
+        if child.type == "assignment_expression" and declares_array_pointer(m, child):
             return None
         m.eval(child)
     return None
-
-
-def _declares(m: Machine, node: Node) -> bool:
-    """`ns::type<32> name = value;` that the grammar took for two comparisons: declare it."""
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if (
-        left is None
-        or right is None
-        or left.type != "binary_expression"
-        or right.type
-        not in (
-            "assignment_expression",
-            "identifier",
-            "call_expression",
-        )
-    ):
-        return False
-    operators = [side.child_by_field_name("operator") for side in (left, node)]
-    if [operator.type if operator is not None else "" for operator in operators] != ["<", ">"]:
-        return False
-    name_node = right.child_by_field_name("left") if right.type == "assignment_expression" else right
-    if right.type == "call_expression":
-        name_node = right.child_by_field_name("function")
-    if name_node is None or name_node.type != "identifier":
-        return False
-    ctype = resolve_type(m, m.text(node)[: left.end_byte - node.start_byte] + ">")
-    name = m.text(name_node)
-    value_node = right.child_by_field_name("right") if right.type == "assignment_expression" else None
-    if value_node is not None:
-        value = m.eval(value_node)
-    else:
-        from kernlint.lift.cuda.evaluate_declare import construct
-        from kernlint.lift.cuda.evaluate_inline import arguments_of
-
-        value = construct(m, ctype, arguments_of(m, right.child_by_field_name("arguments")), node, name)
-    variable = m.new_variable(name, ctype)
-    m.write(variable.key, value)
-    return True
-
-
-def _declares_array_pointer(m: Machine, node: Node) -> bool:
-    """`float (*p)[4] = a;` that the grammar took for an assignment to a subscripted call: declare `p`."""
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    sizes: list[Node] = []
-    current = left
-    while current is not None and current.type == "subscript_expression":
-        indices = current.child_by_field_name("indices")
-        sizes[:0] = (
-            [child for child in indices.named_children if child.type != "comment"] if indices is not None else []
-        )
-        current = current.child_by_field_name("argument")
-    if not sizes or right is None or current is None or current.type != "call_expression":
-        return False
-    function, arguments = current.child_by_field_name("function"), current.child_by_field_name("arguments")
-    inner = arguments.named_children[0] if arguments is not None and arguments.named_child_count == 1 else None
-    if function is None or inner is None or inner.type != "pointer_expression":
-        return False
-    target = inner.child_by_field_name("argument")
-    name = m.text(target) if target is not None and target.type == "identifier" else ""
-    if not name or isinstance(m.scope.lookup(m.text(function)), Variable):
-        return False
-    base = resolve_type(m, m.text(function))
-    extents = (const(0), *(m.expr_of(m.eval(size)) for size in sizes))
-    value = m.eval(right)
-    ctype = replace(base, extents=extents)
-    if value.pointer is not None and not pointee(value).extents:
-        value = m.typed("cast", (value,), node, pointer=value.pointer, ctype=ctype, attrs={"explicit": True})
-    m.write(m.new_variable(name, ctype).key, value)
-    return True
 
 
 def _if(m: Machine, node: Node) -> Left | None:
@@ -189,11 +89,11 @@ def _if(m: Machine, node: Node) -> Left | None:
         return left
     branch = Branch(cond, test.span or m.span(node), test, path=tuple(m.frames))
     m.emit(branch)
-    then_left, then_writes = _arm(m, branch, branch.then, cond, True, [then_node])
+    then_left, then_writes = run_arm(m, branch, branch.then, cond, True, [then_node])
     other_left: Left | None = None
     other_writes: dict[str, Value] = {}
     if else_node is not None:
-        other_left, other_writes = _arm(m, branch, branch.otherwise, negate(cond), False, [else_node])
+        other_left, other_writes = run_arm(m, branch, branch.otherwise, negate(cond), False, [else_node])
     m.scope = saved
     return _after_branch(m, cond, test, (then_left, then_writes), (other_left, other_writes))
 
@@ -227,7 +127,7 @@ def condition_value(m: Machine, node: Node) -> Value | None:
     return result
 
 
-def _arm(
+def run_arm(
     m: Machine, branch: Branch, region: Region, cond: Condition, arm: bool, nodes: Sequence[Node]
 ) -> tuple[Left | None, dict[str, Value]]:
     m.push_frame(Frame(cond, branch=branch, arm=arm, value=branch.value, span=branch.span))
@@ -248,9 +148,9 @@ def _after_branch(
     other: tuple[Left | None, dict[str, Value]],
 ) -> Left | None:
     (then_left, then_writes), (other_left, other_writes) = then, other
-    if _always(then_left):
-        m.write_all(other_writes if not _always(other_left) else {})
-    elif _always(other_left):
+    if always(then_left):
+        m.write_all(other_writes if not always(other_left) else {})
+    elif always(other_left):
         m.write_all(then_writes)
     else:
         merge_layers(m, cond, then_writes, other_writes, test)
@@ -274,7 +174,7 @@ def _chosen(cond: Condition, then: Condition, other: Condition) -> Condition:
     return disj((conj((cond, then)), conj((negate(cond), other))))
 
 
-def _always(left: Left | None) -> bool:
+def always(left: Left | None) -> bool:
     return left is not None and disj((left.returns, left.jumps)).op is Connective.TRUE
 
 
@@ -336,80 +236,6 @@ def _jump(m: Machine, node: Node) -> Left | None:
         target.breaks.append(way)
         target.breaks_taken.append(condition)
     return Left(jumps=TRUE)
-
-
-def _switch(m: Machine, node: Node) -> Left | None:
-    """Each group of cases as a branch of its own; the conditions exclude one another."""
-    test_node, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
-    if test_node is None or body is None:
-        return None
-    saved = m.enter_block()
-    test = condition_value(m, test_node)
-    if test is None:
-        m.scope = saved
-        return None
-    groups, labelled = _cases(m, body, test)
-    anything = disj(labelled)
-    total: Left | None = None
-    falling: Condition = FALSE
-    for condition, nodes in groups:
-        condition = negate(anything) if condition is None else condition
-        condition = disj((condition, falling))
-        if condition.op is Connective.FALSE:
-            continue
-        left, ended = _case(m, node, test, condition, nodes)
-        falling = FALSE if ended or not nodes else condition
-        if not nodes:
-            falling = condition
-        if left is not None and left.returns.op is not Connective.FALSE:
-            left = Left(conj((condition, left.returns)), FALSE, test)
-            total = left if total is None else _either(m, total, left)
-            m.push_frame(Frame(negate(left.returns), exit=True, value=test, span=test.span))
-            m.pop_frame()
-    m.scope = saved
-    return total
-
-
-def _cases(m: Machine, body: Node, test: Value) -> tuple[list[tuple[Condition | None, list[Node]]], list[Condition]]:
-    groups: list[tuple[Condition | None, list[Node]]] = []
-    labelled: list[Condition] = []
-    for child in body.named_children:
-        if child.type != "case_statement":
-            continue
-        value = child.child_by_field_name("value")
-        nodes = [item for item in child.named_children if value is None or item.id != value.id]
-        condition: Condition | None = None
-        if value is not None:
-            label = m.eval(value)
-            known = test.expr is not None and label.expr is not None
-            condition = equal(m.expr_of(test), m.expr_of(label)) if known else flag(f"case#{m.next_ordinal()}")
-            labelled.append(condition)
-        groups.append((condition, nodes))
-    return groups, labelled
-
-
-def _case(m: Machine, node: Node, test: Value, condition: Condition, nodes: list[Node]) -> tuple[Left | None, bool]:
-    """Run one group; whether control does not fall into the next."""
-    target = Target("switch", len(m.layers), len(m.frames) + 1)
-    m.targets.append(target)
-    if condition.op is Connective.TRUE:
-        m.push_layer()
-        left = sequence(m, nodes)
-        writes = m.pop_layer()
-    else:
-        branch = Branch(condition, test.span or m.span(node), test, path=tuple(m.frames))
-        m.emit(branch)
-        left, writes = _arm(m, branch, branch.then, condition, True, nodes)
-    m.targets.pop()
-    m.push_layer()
-    ways = list(target.ways)
-    if not _always(left):
-        ways.append(Way(TRUE, writes))
-    merge_ways(m, ways)
-    merged = m.pop_layer()
-    if left is None or left.returns.op is not Connective.TRUE:
-        merge_layers(m, condition, merged, {}, test)
-    return left, _always(left)
 
 
 def _labeled(m: Machine, node: Node) -> Left | None:
@@ -478,6 +304,12 @@ def _children(m: Machine, node: Node) -> Left | None:
     """An ERROR node: what was recognised inside it."""
     m.reason("syntax error")
     return sequence(m, [child for child in node.named_children if child.type in STATEMENTS])
+
+
+def _switch(m: Machine, node: Node) -> Left | None:
+    from kernlint.lift.cuda.evaluate_switch import switch_statement
+
+    return switch_statement(m, node)
 
 
 def _loop(m: Machine, node: Node) -> Left | None:

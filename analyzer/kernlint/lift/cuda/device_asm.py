@@ -14,6 +14,7 @@ from kernlint.ir.expr import axis_expr, const
 from kernlint.ir.kernel import AccessKind, BarrierKind, Frame
 from kernlint.ir.types import FLOAT32, FLOAT64, TYPES, UINT32, UINT64, ElementType
 from kernlint.ir.value import Pointer, Value
+from kernlint.lift.cuda import device_places as places
 from kernlint.lift.cuda import memory
 from kernlint.lift.cuda.device_machine import Machine, Place, TypedValue, pointee
 from kernlint.lift.cuda.device_ops import BYTE, convert, recast
@@ -54,7 +55,7 @@ class _Operands:
             return None
         index = int(hole.group(1))
         if index < len(self.outputs):
-            return memory.load(m, self.outputs[index][1], node)
+            return places.load(m, self.outputs[index][1], node)
         index -= len(self.outputs)
         return self.inputs[index][1] if index < len(self.inputs) else None
 
@@ -105,7 +106,7 @@ def _operands(m: Machine, node: Node) -> _Operands:
                 continue
             text = m.text(constraint).strip('"')
             if name == "output_operands":
-                outputs.append((text.strip("=+&"), memory.place_of(m, value), "+" in text))
+                outputs.append((text.strip("=+&"), places.place_of(m, value), "+" in text))
             else:
                 inputs.append((text, m.eval(value)))
     return _Operands(outputs, inputs)
@@ -357,7 +358,7 @@ def async_copy(
 
 def _dot(m: Machine, opcode: str, operands: _Operands, node: Node) -> None:
     args = tuple(value for _, value in operands.inputs)
-    carried = tuple(memory.load(m, place, node) for _, place, read in operands.outputs if read)
+    carried = tuple(places.load(m, place, node) for _, place, read in operands.outputs if read)
     for constraint, place, _ in operands.outputs:
         dtype = _CONSTRAINTS.get(constraint[:1], UINT32)
         expr = None if dtype.is_float else m.opaque_expr("matrix product")
@@ -372,7 +373,7 @@ def _pure(m: Machine, opcode: str, operands: _Operands, node: Node) -> None:
     args = tuple(value for _, value in operands.inputs)
     for constraint, place, read in operands.outputs:
         dtype = place.ctype.element or _CONSTRAINTS.get(constraint[:1], UINT32)
-        inputs = (*args, memory.load(m, place, node)) if read else args
+        inputs = (*args, places.load(m, place, node)) if read else args
         expr = None if dtype.is_float else m.opaque_expr(f"asm {opcode}")
         made = m.value(op, inputs, dtype, node, expr, None, {"name": opcode})
         _assign(m, place, made, node)
@@ -385,7 +386,7 @@ def _unknown_outputs(m: Machine, operands: _Operands, node: Node, why: str) -> N
 
 
 def _assign(m: Machine, place: Place, value: Value, node: Node) -> None:
-    memory.store(m, place, convert(m, value, place.ctype, None, False), node)
+    places.store(m, place, convert(m, value, place.ctype, None, False), node)
 
 
 __all__ = ["assembly", "async_copy", "axis_expr"]

@@ -19,11 +19,12 @@ from kernlint.lift.cuda.device_ops import (
     minimum_or_maximum,
     pointer_to_integer,
 )
+from kernlint.lift.cuda.device_places import dereference
 from kernlint.lift.cuda.device_resolve import resolve_type
 from kernlint.lift.cuda.device_sync import atomic_call, barrier_call, shuffle_call, vote_call
 from kernlint.lift.cuda.device_types import CType, common, named_element, promoted
 from kernlint.lift.cuda.evaluate_inline import Argument, arguments_of
-from kernlint.lift.cuda.memory import dereference, load_from, store_to
+from kernlint.lift.cuda.memory import load_from, store_to
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -261,13 +262,13 @@ def _joint(values: list[Value]) -> ElementType | None:
 
 def _swap(m: Machine, given: list[Argument], node: Node) -> Value:
     arguments = node.child_by_field_name("arguments")
-    from kernlint.lift.cuda import memory
+    from kernlint.lift.cuda import device_places as places
 
     nodes = [child for child in arguments.named_children if child.type != "comment"] if arguments is not None else []
     if len(nodes) == 2:
-        first, second = (memory.place_of(m, child) for child in nodes)
-        memory.store(m, first, given[1].value, node)
-        memory.store(m, second, given[0].value, node)
+        first, second = (places.place_of(m, child) for child in nodes)
+        places.store(m, first, given[1].value, node)
+        places.store(m, second, given[0].value, node)
     return m.value("call", (), None, node, attrs={"name": "swap", "void": True})
 
 

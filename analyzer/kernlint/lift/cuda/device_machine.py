@@ -6,8 +6,7 @@ loop body has a layer of its own, so that what it wrote is known and taken back 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kernlint.ir.condition import FALSE, TRUE, Condition, conj, equals_zero, flag, negate
@@ -16,6 +15,19 @@ from kernlint.ir.expr import param as param_expr
 from kernlint.ir.kernel import Access, Barrier, BarrierKind, Frame, Kernel, Region
 from kernlint.ir.types import BOOL, INT32, UINT32, ElementType, Space, Span
 from kernlint.ir.value import Buffer, Pointer, Value
+from kernlint.lift.cuda.device_model import (
+    Left,
+    Object,
+    Place,
+    Scope,
+    Target,
+    TypedValue,
+    Variable,
+    Way,
+    integer,
+    object_of,
+    pointee,
+)
 from kernlint.lift.cuda.device_types import UNKNOWN, CType
 from kernlint.lift.cuda.unit import FunctionDefinition, TranslationUnit
 
@@ -25,119 +37,6 @@ if TYPE_CHECKING:
 MAX_STEPS = 60_000  # nodes evaluated per kernel, inlined helpers included
 MAX_DEPTH = 150  # nested expressions and statements
 AXIS_NAMES = "xyz"
-
-
-@dataclass(slots=True, eq=False)
-class Object:
-    """A class object.  Fields written live in the state under `vid.field`; others come from `base`, from memory
-    (`address`), or, when `symbolic`, are named constants of the launch such as `params.stride`."""
-
-    ctype: CType
-    path: str
-    vid: int
-    symbolic: bool = False
-    base: Object | None = None
-    address: Value | None = None
-    buffer: Buffer | None = None
-    written: set[str] = field(default_factory=set)
-    choice: tuple[Condition, Object, Object, Value | None] | None = None  # one of two, after a branch
-    scope: Scope | None = None  # in which its members' declarations are read, once made
-    function: Any = None  # a Lambda
-    role: str = ""  # cooperative groups, barriers, atomic references: what methods mean
-    extra: tuple[Value, ...] = ()
-
-
-@dataclass(slots=True, eq=False)
-class Place:
-    """Something assignable: a variable's state (`key`) or memory (`address`); neither when not understood."""
-
-    ctype: CType
-    key: str = ""
-    address: Value | None = None
-    component: int = -1  # of a vector held in `key`
-    name: str = ""
-    value: Value | None = None  # what stands there, when it is no lvalue
-
-
-@dataclass(slots=True, eq=False)
-class TypedValue(Value):
-    """A value with what only the front end needs: the C++ type (for pointers: of the pointee) and object identity.
-
-    `finish` clears these, so that no syntax tree leaves the front end.
-    """
-
-    ctype: CType | None = None
-    obj: Object | None = None
-    place: Place | None = None
-    items: dict[str, Value] | None = None  # known contents of a local array, by index key
-
-
-@dataclass(slots=True, eq=False)
-class Variable:
-    """A declared name.  `place` is set for references, `buffer` for arrays."""
-
-    name: str
-    vid: int
-    ctype: CType
-    key: str
-    buffer: Buffer | None = None
-    place: Place | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Scope:
-    names: dict[str, Variable | CType] = field(default_factory=dict)
-    parent: Scope | None = None
-    this: Object | None = None
-    types: dict[str, CType] = field(default_factory=dict)  # resolved texts, cached; shared with inner blocks
-
-    def lookup(self, name: str) -> Variable | CType | None:
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.names.get(name)
-            if found is not None:
-                return found
-            scope = scope.parent
-        return None
-
-    def receiver(self) -> Object | None:
-        scope: Scope | None = self
-        while scope is not None:
-            if scope.this is not None:
-                return scope.this
-            scope = scope.parent
-        return None
-
-
-@dataclass(slots=True, eq=False)
-class Way:
-    """One way of leaving a loop iteration, a switch or a function: under what condition, with what written."""
-
-    condition: Condition
-    writes: dict[str, Value]
-    value: Value | None = None
-    result: Value | None = None  # of `return`
-
-
-@dataclass(slots=True, eq=False)
-class Target:
-    """Where `return`, `break` or `continue` go to."""
-
-    kind: str  # function, loop, switch
-    layer: int
-    frame: int
-    ways: list[Way] = field(default_factory=list)
-    breaks: list[Way] = field(default_factory=list)
-    breaks_taken: list[Condition] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Left:
-    """Control may have left: by `return` under `returns`, by `break` or `continue` under `jumps`."""
-
-    returns: Condition = FALSE
-    jumps: Condition = FALSE
-    value: Value | None = None
 
 
 Evaluator = Callable[["Machine", "Node"], Value]
@@ -475,36 +374,6 @@ class Machine:
         reasons[why] = reasons.get(why, 0) + 1
 
 
-def pointee(value: Value) -> CType:
-    """The type a pointer value points to, as far as known."""
-    if isinstance(value, TypedValue) and value.ctype is not None:
-        return value.ctype
-    if value.pointer is not None and value.pointer.dtype is not None:
-        return CType(value.pointer.dtype.name, value.pointer.dtype)
-    return UNKNOWN
-
-
-def object_of(value: Value) -> Object | None:
-    return value.obj if isinstance(value, TypedValue) else None
-
-
-def integer(value: Value) -> bool:
-    return value.dtype is not None and (value.dtype.is_integer or value.dtype is BOOL)
-
-
-def births_after(machine: Machine, atoms: Iterable[Atom], mark: int) -> bool:
-    """Whether any of these atoms was made after the ordinal `mark`."""
-    from kernlint.ir.expr import AtomKind
-
-    for atom in atoms:
-        if atom.kind in (AtomKind.OPAQUE, AtomKind.CALL):
-            if machine.births.get(atom.key, 0) > mark:
-                return True
-        elif atom.kind is AtomKind.LOAD and isinstance(atom.note, int) and atom.note > mark:
-            return True
-    return False
-
-
 __all__ = [
     "INT32",
     "Evaluator",
@@ -518,7 +387,6 @@ __all__ = [
     "TypedValue",
     "Variable",
     "Way",
-    "births_after",
     "integer",
     "object_of",
     "pointee",

@@ -13,10 +13,11 @@ from kernlint.lift.cuda.builtins import ATOMIC_METHODS, BINARY, BLOCK_COLLECTIVE
 from kernlint.lift.cuda.device_machine import Machine, Object, TypedValue, Variable, object_of, pointee
 from kernlint.lift.cuda.device_objects import elements_of, elements_pointer
 from kernlint.lift.cuda.device_ops import binary, convert
+from kernlint.lift.cuda.device_places import place_of, store
 from kernlint.lift.cuda.device_resolve import within
 from kernlint.lift.cuda.device_sync import atomic
 from kernlint.lift.cuda.evaluate_inline import Argument, Lambda
-from kernlint.lift.cuda.memory import access, load_from, place_of, store, store_to
+from kernlint.lift.cuda.memory import access, load_from, store_to
 
 if TYPE_CHECKING:
     from tree_sitter import Node

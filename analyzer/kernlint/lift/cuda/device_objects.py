@@ -84,7 +84,7 @@ def _initial(m: Machine, obj: Object, name: str, ctype: CType, item: Field | Non
 
 def _chosen(m: Machine, obj: Object, name: str) -> Value | None:
     """The field of one of two objects."""
-    from kernlint.lift.cuda.device_ops import join
+    from kernlint.lift.cuda.device_join import join
 
     assert obj.choice is not None
     condition, first, second, test = obj.choice

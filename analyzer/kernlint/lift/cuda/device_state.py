@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kernlint.ir.condition import TRUE, Condition
 from kernlint.ir.value import Value
+from kernlint.lift.cuda.device_join import join
 from kernlint.lift.cuda.device_machine import Machine, TypedValue, Way
-from kernlint.lift.cuda.device_ops import join
 
 
 def merge_values(

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.value import Value
-from kernlint.lift.cuda import memory
+from kernlint.lift.cuda import device_places as places
 from kernlint.lift.cuda.builtins import CASTS
 from kernlint.lift.cuda.device_builtin import builtin_call
 from kernlint.lift.cuda.device_groups import group_function, group_method
-from kernlint.lift.cuda.device_machine import Machine, Object, TypedValue, Variable, object_of, pointee
+from kernlint.lift.cuda.device_machine import Machine, Object, Place, TypedValue, Variable, object_of, pointee
 from kernlint.lift.cuda.device_methods import FAST_DIVISION, fast_division, unknown_method
 from kernlint.lift.cuda.device_resolve import argument_value, resolve_type
 from kernlint.lift.cuda.device_types import CType, named_element
@@ -129,7 +129,7 @@ def _named_cast(m: Machine, name: str, template_list: Node, arguments: Node | No
     text = m.text(types[0])
     to = resolve_type(m, text)
     if "&" in text:
-        place = memory.place_of(m, given[0])
+        place = places.place_of(m, given[0])
         return reference_to(m, place, to, node)
     value = m.eval(given[0])
     if name in ("bit_cast", "__builtin_bit_cast"):
@@ -142,7 +142,7 @@ def _named_cast(m: Machine, name: str, template_list: Node, arguments: Node | No
     return cast_value(m, value, to, node, name == "reinterpret_cast")
 
 
-def reference_to(m: Machine, place: memory.Place, to: CType, node: Node) -> Value:
+def reference_to(m: Machine, place: Place, to: CType, node: Node) -> Value:
     """`reinterpret_cast<T&>(lvalue)`: the same storage as another type."""
     from kernlint.lift.cuda.device_ops import recast
 
@@ -151,10 +151,10 @@ def reference_to(m: Machine, place: memory.Place, to: CType, node: Node) -> Valu
         pointer = recast(place.address.pointer, replace(source, extents=()), to)
         address = m.typed("cast", (place.address,), node, pointer=pointer, ctype=to)
         made = m.typed("reference", (address,), node, ctype=to)
-        made.place = memory.Place(to, address=address, name=place.name)
+        made.place = Place(to, address=address, name=place.name)
         return made
     made = m.typed("reference", (), node, ctype=to)
-    made.place = place if place.key else memory.Place(to)
+    made.place = place if place.key else Place(to)
     return made
 
 
@@ -166,7 +166,7 @@ def _named_call(
         if isinstance(bound, CType):
             return _construct(m, bound, arguments, node)
         if isinstance(bound, Variable):
-            held = m.read(bound.key) if bound.place is None else memory.load(m, bound.place, node)
+            held = m.read(bound.key) if bound.place is None else places.load(m, bound.place, node)
             if held is not None:
                 return _call_value(m, held, arguments, node)
     if name == "static_assert":
@@ -318,7 +318,7 @@ def _method_call(m: Machine, function: Node, arguments: Node | None, node: Node)
     receiver = _receiver_value(m, receiver_node, function)
     obj = object_of(receiver)
     if obj is None and receiver.pointer is not None and pointee(receiver).struct is not None:
-        obj = memory.object_at(m, memory.dereference(m, receiver, node))
+        obj = places.object_at(m, places.dereference(m, receiver, node))
     if name in FAST_DIVISION:
         divided = fast_division(m, receiver, obj, name, arguments, node)
         if divided is not None:
@@ -343,8 +343,8 @@ def _receiver_value(m: Machine, node: Node, function: Node) -> Value:
     if operator is not None and operator.type == "->":
         return m.eval(node)
     if node.type in ("identifier", "field_expression", "subscript_expression", "pointer_expression"):
-        place = memory.place_of(m, node)
-        obj = memory.object_at(m, place) if (place.ctype.is_object or place.ctype.name == "auto") else None
+        place = places.place_of(m, node)
+        obj = places.object_at(m, place) if (place.ctype.is_object or place.ctype.name == "auto") else None
         if obj is not None:
             return m.typed("param", (), node, obj=obj, ctype=obj.ctype)
         if place.address is not None and not place.ctype.extents:
@@ -353,7 +353,7 @@ def _receiver_value(m: Machine, node: Node, function: Node) -> Value:
             return held
         if place.address is not None:
             return place.address
-        return memory.load(m, place, node)
+        return places.load(m, place, node)
     return m.eval(node)
 
 

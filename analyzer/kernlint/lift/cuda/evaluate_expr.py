@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING
 from kernlint.ir.condition import Connective, negate
 from kernlint.ir.expr import ZERO, const
 from kernlint.ir.kernel import Frame
-from kernlint.ir.types import BOOL, FLOAT32, INT32, TYPES, UINT32, UINT64
+from kernlint.ir.types import BOOL, FLOAT32, INT32, TYPES, UINT64
 from kernlint.ir.value import Pointer, Value
-from kernlint.lift.cuda import memory
-from kernlint.lift.cuda.builtins import CONSTANTS, GRID_NAMES
+from kernlint.lift.cuda import device_places as places
+from kernlint.lift.cuda.builtins import GRID_NAMES
+from kernlint.lift.cuda.device_join import join
 from kernlint.lift.cuda.device_machine import Evaluator, Machine, Place, TypedValue, Variable, object_of, pointee
-from kernlint.lift.cuda.device_objects import copied, elements_pointer, field_place, object_scope
-from kernlint.lift.cuda.device_ops import binary, convert, join, unary
-from kernlint.lift.cuda.device_resolve import constant_named, constant_of, resolve_type, size_of, struct_scope
+from kernlint.lift.cuda.device_objects import copied, elements_pointer
+from kernlint.lift.cuda.device_ops import binary, convert, unary
+from kernlint.lift.cuda.device_resolve import constant_named, resolve_type, size_of
 from kernlint.lift.cuda.device_types import COMPONENTS, UNKNOWN, CType, float_literal, integer_literal
-from kernlint.lift.cuda.evaluate_inline import Lambda, macro_value
+from kernlint.lift.cuda.evaluate_inline import Lambda
+from kernlint.lift.cuda.evaluate_names import (
+    address_of,
+    identifier,
+    pointer_expression,
+    qualified,
+    type_as_value,
+    variable_value,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,128 +65,6 @@ def _string(m: Machine, node: Node) -> Value:
     return m.value("const", (), None, node, None, None, {"value": m.text(node)})
 
 
-def identifier(m: Machine, node: Node) -> Value:
-    name = m.text(node)
-    found = m.scope.lookup(name)
-    if isinstance(found, Variable):
-        return variable_value(m, found, node)
-    return global_name(m, name, node)
-
-
-def variable_value(m: Machine, found: Variable, node: Node) -> Value:
-    if found.place is not None:
-        return memory.load(m, found.place, node)
-    if found.buffer is not None:
-        pointer = Pointer(found.buffer, ZERO, found.buffer.dtype)
-        return m.typed("pointer", (), node, pointer=pointer, ctype=found.ctype)
-    held = m.read(found.key)
-    if held is not None:
-        return held
-    return memory.load(m, Place(found.ctype, found.key, name=found.name), node)
-
-
-def global_name(m: Machine, name: str, node: Node) -> Value:
-    """A name that is no local: a member of `*this`, a constant, a macro, a file-scope variable, or a symbol."""
-    receiver = m.scope.receiver()
-    if receiver is not None:
-        member = _member_of_receiver(m, receiver, name, node)
-        if member is not None:
-            return member
-    known = CONSTANTS.get(name)
-    if known is not None:
-        return m.constant(known[0], known[1], node)
-    grid = GRID_NAMES.get(name)
-    if grid is not None:
-        parts = tuple(m.grid_value(grid, index, node) for index in range(3))
-        return m.value("tuple", parts, replace(UINT32, lanes=3), node, attrs={"grid": grid})
-    constant = constant_named(m, name)
-    if constant is not None:
-        return constant
-    expanded = macro_value(m, name, None, node)
-    if expanded is not None:
-        return expanded
-    variable = m.home.variables.get(name)
-    if variable is not None:
-        from kernlint.lift.cuda.evaluate_declare import file_variable
-
-        handle = file_variable(m, variable)
-        return memory.load(m, Place(pointee(handle), address=handle, name=name), node)
-    if m.home.constants.get(name) and receiver is not None:
-        constant = constant_named(m, name, receiver.ctype.name)
-        if constant is not None:
-            return constant
-    return unknown_name(m, name, node)
-
-
-def unknown_name(m: Machine, name: str, node: Node) -> Value:
-    """A name from a header that is not here.  Constants by their spelling are symbols; anything else is unknown."""
-    words = name.lstrip("_")
-    looks_constant = words.isupper() or (len(words) > 1 and words[0] == "k" and words[1].isupper()) or "::" in name
-    if looks_constant:
-        if m.unit.use_span is None:
-            m.reason("name from a missing header")
-        return m.symbol(name)
-    if m.scope.lookup(name) is None and (name in m.home.structs or name in m.home.aliases):
-        return m.typed("opaque", (), node, ctype=resolve_type(m, name), attrs={"why": "type name"})
-    return m.opaque("unknown name", node)
-
-
-def _member_of_receiver(m: Machine, receiver: object, name: str, node: Node) -> Value | None:
-    from kernlint.lift.cuda.device_machine import Object
-    from kernlint.lift.cuda.device_objects import find_field
-
-    assert isinstance(receiver, Object)
-    struct = receiver.ctype.struct
-    if struct is None:
-        return None
-    if find_field(receiver, name) is not None:
-        place = field_place(m, receiver, name)
-        if place is not None:
-            item = find_field(receiver, name)
-            if item is not None and item.static and item.default is not None:
-                found = constant_of(m, receiver.ctype, object_scope(m, receiver), name)
-                if found is not None:
-                    return found
-            return memory.load(m, place, node)
-    if name in m.home.constants:
-        return constant_of(m, receiver.ctype, object_scope(m, receiver), name)
-    return None
-
-
-def _qualified(m: Machine, node: Node) -> Value:
-    text = "".join(m.text(node).split())
-    scope, _, name = text.rpartition("::")
-    if name in CONSTANTS and scope in ("", "std", "cuda::std"):
-        known = CONSTANTS[name]
-        return m.constant(known[0], known[1], node)
-    owner = scope.split("<")[0].rpartition("::")[2]
-    bound = m.scope.lookup(owner) if owner else None
-    if isinstance(bound, CType) and bound.struct is not None:
-        found = constant_of(m, bound, struct_scope(m, bound), name)
-        if found is not None:
-            return found
-    alias = m.home.aliases.get(owner)
-    if alias is not None and not isinstance(bound, CType):
-        ctype = resolve_type(m, owner)
-        if ctype.struct is not None:
-            owner = ctype.struct.name
-    if owner not in m.home.structs or "<" not in scope:
-        found = constant_named(m, name, owner) if owner else None
-        if found is None and owner not in m.home.structs:
-            found = constant_named(m, name) if scope == "" or owner.islower() else None
-        if found is not None:
-            return found
-    variable = m.home.variables.get(name)
-    if variable is not None and scope not in ("std",):
-        from kernlint.lift.cuda.evaluate_declare import file_variable
-
-        handle = file_variable(m, variable)
-        return memory.load(m, Place(pointee(handle), address=handle, name=name), node)
-    if isinstance(bound, CType) and bound.name:
-        text = f"{bound.name}::{name}"
-    return m.symbol(text)
-
-
 def _field(m: Machine, node: Node) -> Value:
     argument = node.child_by_field_name("argument")
     member = node.child_by_field_name("field")
@@ -203,60 +90,14 @@ def _field(m: Machine, node: Node) -> Value:
             return m.grid_value(grid, min(lane, 2), node)
         if held.dtype is not None and held.dtype.lanes > 1:
             single = CType("", replace(held.dtype, lanes=1))
-            return memory.component(m, held, lane, Place(single, name=name), node)
+            return places.component(m, held, lane, Place(single, name=name), node)
     if member.type == "dependent_name" or member.type == "template_method":
         return m.opaque("dependent member", node)
-    return memory.load(m, memory.place_of(m, node), node)
+    return places.load(m, places.place_of(m, node), node)
 
 
 def _load_place(m: Machine, node: Node) -> Value:
-    return memory.load(m, memory.place_of(m, node), node)
-
-
-def _pointer_expression(m: Machine, node: Node) -> Value:
-    operator = node.child_by_field_name("operator")
-    argument = node.child_by_field_name("argument")
-    if argument is None:
-        return _missing(m, node)
-    if operator is not None and operator.type == "&":
-        return address_of(m, argument, node)
-    return memory.load(m, memory.place_of(m, node), node)
-
-
-def address_of(m: Machine, argument: Node, node: Node) -> Value:
-    """`&lvalue`."""
-    place = memory.place_of(m, argument)
-    if place.address is not None:
-        if place.ctype.extents and place.address.pointer is not None:
-            return m.typed(
-                "pointer",
-                (place.address,),
-                node,
-                pointer=place.address.pointer,
-                ctype=place.ctype,
-            )
-        return place.address
-    if place.key and place.component < 0:
-        held = m.read(place.key)
-        obj = object_of(held) if held is not None else None
-        pointer = Pointer(None, ZERO, None if place.ctype.depth else place.ctype.element)
-        return m.typed(
-            "pointer",
-            (held,) if held is not None else (),
-            node,
-            pointer=pointer,
-            ctype=place.ctype,
-            obj=obj,
-            place=place,
-        )
-    if place.key:
-        return m.typed(
-            "pointer", (), node, pointer=Pointer(None, ZERO, place.ctype.element), ctype=place.ctype, place=place
-        )
-    held = m.eval(argument)
-    if object_of(held) is not None:
-        return held
-    return m.opaque("address of something unknown", node)
+    return places.load(m, places.place_of(m, node), node)
 
 
 def _binary(m: Machine, node: Node) -> Value:
@@ -337,15 +178,15 @@ def _assignment(m: Machine, node: Node) -> Value:
     sign = operator.type if operator is not None else "="
     if sign == "=":
         value = _initialiser(m, right, left)
-        place = memory.place_of(m, left)
+        place = places.place_of(m, left)
     else:
-        place = memory.place_of(m, left)
+        place = places.place_of(m, left)
         value = m.eval(right)
-        value = apply_binary(m, sign[:-1], memory.load(m, place, left), value, node)
+        value = apply_binary(m, sign[:-1], places.load(m, place, left), value, node)
     value = convert(m, value, place.ctype, None, False)
     if object_of(value) is not None:
         value = copied(m, value, place.name)
-    memory.store(m, place, value, node)
+    places.store(m, place, value, node)
     return value
 
 
@@ -353,7 +194,7 @@ def _initialiser(m: Machine, right: Node, left: Node) -> Value:
     if right.type == "initializer_list":
         from kernlint.lift.cuda.evaluate_declare import braced
 
-        return braced(m, right, memory.place_of(m, left).ctype)
+        return braced(m, right, places.place_of(m, left).ctype)
     return m.eval(right)
 
 
@@ -362,11 +203,11 @@ def _update(m: Machine, node: Node) -> Value:
     operator = node.child_by_field_name("operator")
     if argument is None or operator is None:
         return _missing(m, node)
-    place = memory.place_of(m, argument)
-    before = memory.load(m, place, argument)
+    place = places.place_of(m, argument)
+    before = places.load(m, place, argument)
     one = m.constant(1, INT32)
     after = convert(m, binary(m, operator.type[0], before, one, node), place.ctype, None, False)
-    memory.store(m, place, after, node)
+    places.store(m, place, after, node)
     is_prefix = operator.start_byte < argument.start_byte
     return after if is_prefix else before
 
@@ -440,7 +281,7 @@ def _sizeof(m: Machine, node: Node) -> Value:
         elif inner.type in ("identifier", "qualified_identifier", "template_function"):
             ctype = resolve_type(m, name)
         else:
-            place = memory.place_of(m, inner)
+            place = places.place_of(m, inner)
             ctype = place.ctype
     size = size_of(m, ctype) if ctype is not None else m.opaque_expr("sizeof")
     value = m.value("const" if size.constant is not None else "param", (), UINT64, node, size)
@@ -494,15 +335,6 @@ def _template_value(m: Machine, node: Node) -> Value:
     return m.symbol("".join(m.text(node).split()))
 
 
-def _type_as_value(m: Machine, node: Node) -> Value:
-    """A template argument the grammar took for a type, as the constant it names."""
-    text = "".join(m.text(node).split())
-    found = m.scope.lookup(text)
-    if isinstance(found, Variable):
-        return variable_value(m, found, node)
-    return global_name(m, text, node) if text.isidentifier() else m.symbol(text)
-
-
 def _fold(m: Machine, node: Node) -> Value:
     for child in node.named_children:
         m.eval(child)
@@ -522,10 +354,10 @@ EXPRESSIONS: dict[str, Evaluator] = {
     "identifier": identifier,
     "field_identifier": identifier,
     "type_identifier": identifier,
-    "qualified_identifier": _qualified,
+    "qualified_identifier": qualified,
     "field_expression": _field,
     "subscript_expression": _load_place,
-    "pointer_expression": _pointer_expression,
+    "pointer_expression": pointer_expression,
     "binary_expression": _binary,
     "unary_expression": _unary,
     "parenthesized_expression": _parenthesized,
@@ -546,7 +378,7 @@ EXPRESSIONS: dict[str, Evaluator] = {
     "template_function": _template_value,
     "dependent_identifier": _template_value,
     "fold_expression": _fold,
-    "type_descriptor": _type_as_value,
+    "type_descriptor": type_as_value,
 }
 
 __all__ = [

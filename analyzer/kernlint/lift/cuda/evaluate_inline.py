@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import TRUE
 from kernlint.ir.value import Value
-from kernlint.lift.cuda import memory
+from kernlint.lift.cuda import device_places as places
 from kernlint.lift.cuda.declarators import parameters_of
 from kernlint.lift.cuda.device_machine import (
     Machine,
@@ -66,7 +66,7 @@ def arguments_of(m: Machine, node: Node | None, references: Sequence[bool] = ())
         position = len(found)
         by_reference = position < len(references) and references[position]
         if by_reference and child.type in _LVALUES:
-            place = memory.place_of(m, child)
+            place = places.place_of(m, child)
             if place.key or (place.address is not None and not place.ctype.extents):
                 held = m.read(place.key) if place.key and place.component < 0 else None
                 found.append(Argument(held or place.address or m.opaque("by reference", child, count=False), place))
@@ -140,7 +140,7 @@ def _member_initialisers(m: Machine, node: Node, this: Object) -> None:
         given = [child for child in values.named_children if child.type != "comment"]
         if place is not None and place.key and len(given) == 1:
             value = m.eval(given[0])
-            memory.store(m, place, convert(m, value, place.ctype, None, False), item)
+            places.store(m, place, convert(m, value, place.ctype, None, False), item)
 
 
 def _deduced(
