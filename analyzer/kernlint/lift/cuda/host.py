@@ -33,6 +33,7 @@ def host_functions(unit: TranslationUnit) -> list[HostFunction]:
             body_span=function.body_span,
             parameters=tuple(parameter.name for parameter in function.parameters),
             class_name=function.class_name,
+            returns=function.return_type,
             is_test=_TEST.search(function.name) is not None,
         )
         walker = Walker(unit, function, record)
