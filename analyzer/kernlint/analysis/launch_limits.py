@@ -36,16 +36,16 @@ def _set(text: str) -> frozenset[str]:
 
 
 _LARGE_WORDS = _set(
-    "rows row nrows tokens token ntokens seq seqlen seqlens seqs length numel elements nelements nnz "
+    "rows row nrows tokens token ntokens seq seqlen seqlens length numel elements nelements nnz "
     "points samples vocab edges sequence positions items pixels width height"
 )
-_LARGE_ALONE = _set("count total n m t nodes size numel")  # in longer names they count anything
+_LARGE_ALONE = _set("count total n m t size numel")  # in longer names they count anything
 _SMALL_WORDS = _set(
     "heads head nheads channel chunk stage blk blks block tile tiles grid h hq hkv hk hv qheads kvheads experts expert "
     "splits split groups group g dim dims d k e "
     "channels c layers blocks sms sm warps threads ranks stages chunks topk depth world planes states parts slices"
 )
-_BATCH_WORDS = _set("batch batches b bs bsz z bz")
+_BATCH_WORDS = _set("batch batches b bs bsz z bz seqs sequences")
 _PLAIN_NAME = re.compile(r"^[\w.>()-]+$")
 _TENSOR_SHAPE = re.compile(r"^(.*)\.(?:shape\[|size\()(-?\d+)[\])]$")
 
