@@ -7,19 +7,22 @@ from dataclasses import dataclass
 
 from kernlint.analysis.host_memory import accesses_of, storage_name
 from kernlint.analysis.launches import LaunchView, view_of
-from kernlint.analysis.tiles import lanes_of
-from kernlint.ir.expr import AxisKind
+from kernlint.analysis.tiles import coordinates, lanes_of
+from kernlint.ir.expr import ONE, AxisKind
 from kernlint.ir.host import TensorFacts
 from kernlint.ir.kernel import Access, Launch
 
 
 @dataclass(frozen=True, slots=True)
 class BorrowedLayout:
-    """`access` walks `tensor`, of unknown layout, by the rows of `owner`, whose layout was made contiguous."""
+    """`access` walks `tensor`, of unknown layout, by the rows of `owner`, whose layout was made contiguous.
+
+    `owner` is None when `tensor` is known not to be contiguous and is walked as one flat array.
+    """
 
     param: str
     tensor: TensorFacts
-    owner: TensorFacts
+    owner: TensorFacts | None
     access: Access
     launch: Launch
 
@@ -38,6 +41,11 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
     tensors = {name: v.tensor for name, v in launch.arguments.items() if v.tensor is not None}
     owners = [t for t in tensors.values() if t.contiguous is True and t.init in ("given", "computed")]
     for name, tensor in sorted(tensors.items()):
+        if tensor.contiguous is False:
+            flat = next((a for a in accesses_of(kernel, name) if _is_flat(a)), None)
+            if flat is not None:
+                yield BorrowedLayout(name, tensor, None, flat, launch)
+            continue
         if tensor.contiguous is not None or tensor.init != "given" or tensor.alias_of:
             continue
         for access in accesses_of(kernel, name):
@@ -45,6 +53,17 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
             if owner is not None:
                 yield BorrowedLayout(name, tensor, owner, access, launch)
                 break
+
+
+def _is_flat(access: Access) -> bool:
+    """Whether the index is one tiled coordinate with stride 1 and nothing else."""
+    found = coordinates(access)
+    return (
+        len(found) == 1
+        and found[0].is_tiled
+        and found[0].stride == ONE
+        and found[0].expr + found[0].shift == access.index
+    )
 
 
 def _owner(access: Access, tensor: TensorFacts, owners: list[TensorFacts], view: LaunchView) -> TensorFacts | None:

@@ -11,8 +11,8 @@ from kernlint.analysis.launches import LaunchView, is_compile_time, views
 from kernlint.analysis.prove import provable
 from kernlint.analysis.tiles import Coordinate, ImpliedBound, axis_atom, coordinates, implied_bounds, tile_extent
 from kernlint.finding import Confidence
-from kernlint.ir.condition import Condition, at_most, negate
-from kernlint.ir.expr import ONE, Axis, AxisKind, Expr, axes_of
+from kernlint.ir.condition import Condition, at_most, less, negate
+from kernlint.ir.expr import ONE, Axis, AxisKind, Expr, axes_of, const
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.types import Span
 from kernlint.ir.value import ancestors
@@ -22,6 +22,7 @@ class Mismatch(enum.Enum):
     LOCAL = "local"  # the tile-local index is compared with a bound for the whole dimension
     INCLUSIVE = "inclusive"  # <= where < is meant
     OTHER_AXIS = "other-axis"  # the bound of another dimension
+    OVERLAP = "overlap"  # the bound is wider than the distance between rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,12 @@ def mask_mismatches(kernel: Kernel) -> Iterator[MaskMismatch]:
         if not is_external(access):
             continue
         for coordinate in coordinates(access):
-            if not coordinate.is_tiled:
-                continue
             bounds = list(implied_bounds(coordinate, access.guard.conjuncts()))
+            if not coordinate.is_tiled:
+                overlap = _overlap(access, coordinate, bounds)
+                if overlap is not None:
+                    yield overlap
+                continue
             for view in perspectives:
                 found = _mismatch(access, coordinate, bounds, view)
                 if found is not None:
@@ -60,6 +64,25 @@ def _mismatch(
     if clean:
         return _inclusive(access, coordinate, clean, view) or _other_axis(access, coordinate, clean, view)
     return _local(access, coordinate, bounds, view)
+
+
+def _overlap(access: Access, coordinate: Coordinate, bounds: list[ImpliedBound]) -> MaskMismatch | None:
+    """Rows a stride apart, of which the mask admits more elements than that: a program writes into the next row."""
+    if not access.writes or coordinate.stride != ONE:
+        return None
+    start = Expr({mono: c for mono, c in access.index.terms if not any(a.axis is not None for a in mono)})
+    for axis in axes_of(access.index):
+        distance = access.index.coefficient(axis_atom(axis)) if axis.kind is AxisKind.GRID else None
+        if distance is None or not distance.terms or distance.constant is not None:
+            continue
+        for bound in bounds:
+            wide = at_most(const(2), bound.extent)
+            reach = bound.extent + (start if is_plain_extent(start) else 0)
+            if is_plain_extent(bound.extent) and provable(less(distance, reach), [wide]):
+                return MaskMismatch(
+                    Mismatch.OVERLAP, access, coordinate, bound.condition, bound.extent, distance, None, Confidence.HIGH
+                )
+    return None
 
 
 def _local(access: Access, coordinate: Coordinate, bounds: list[ImpliedBound], view: LaunchView) -> MaskMismatch | None:

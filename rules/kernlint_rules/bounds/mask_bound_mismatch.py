@@ -136,6 +136,11 @@ void launch(float* data, int n, float k) { scale<<<(n + 255) / 256, 256>>>(data,
                 f"The mask admits index `{bound}`, one past the end. `{name}` has `{expected}` elements along "
                 f"`{index}`, so the comparison must be `<`."
             )
+        elif found.kind is Mismatch.OVERLAP:
+            text = (
+                f"The mask admits `{bound}` elements of rows that are `{expected}` apart. Each program writes into "
+                f"the next row of `{name}`."
+            )
         else:
             text = (
                 f"The mask bounds `{index}` by `{bound}`, another dimension's extent. The grid covers `{expected}` "

@@ -62,8 +62,46 @@ class AssumedContiguous(Rule):
             _SOURCE.format(prepare="assert x.is_contiguous()", mark="  #~ KL510"),
             language="python",
         ),
+        Example(
+            "a flat walk over half the columns",
+            """\
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def relu_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(x_ptr + i, tl.maximum(x, 0.0), mask=i < n)
+
+def relu_left(x):
+    left = x[:, : x.shape[1] // 2]
+    relu_kernel[(triton.cdiv(left.numel(), 256),)](left, left.numel(), BLOCK=256)  #~ KL510
+    return left
+""",
+            language="python",
+        ),
     )
     silent = (
+        Example(
+            "a flat walk over a contiguous copy",
+            """\
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def relu_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(x_ptr + i, tl.maximum(x, 0.0), mask=i < n)
+
+def relu_left(x):
+    left = x[:, : x.shape[1] // 2].contiguous()
+    relu_kernel[(triton.cdiv(left.numel(), 256),)](left, left.numel(), BLOCK=256)
+    return left
+""",
+            language="python",
+        ),
         Example(
             "both",
             _SOURCE.format(prepare="x, dy = x.contiguous(), dy.contiguous()", mark=""),
@@ -86,11 +124,21 @@ class AssumedContiguous(Rule):
 
     def check_launch(self, launch: Launch, context: Context) -> Iterator[Finding]:
         for found in borrowed_layouts(launch):
+            name = found.tensor.name
+            if found.owner is None:
+                text = (
+                    f"`{name}` is walked as one flat array, but it is not contiguous. It is a view with gaps or in "
+                    f"another order; `{found.param}` reads its neighbours' elements."
+                )
+            else:
+                text = (
+                    f"`{name}` is read by the strides of `{found.owner.name}`, its own layout unchecked. "
+                    f"`{found.owner.name}` is made contiguous here, `{name}` is not."
+                )
             yield self.finding(
                 launch.span,
-                f"`{found.tensor.name}` is read by the strides of `{found.owner.name}`, its own layout unchecked. "
-                f"`{found.owner.name}` is made contiguous here, `{found.tensor.name}` is not.",
+                text,
                 related=[(found.access.span, f"`{found.param}` is indexed here")],
                 kernel=launch.kernel_name,
-                evidence={"tensor": found.tensor.name, "owner": found.owner.name, "parameter": found.param},
+                evidence={"tensor": name, "owner": found.owner.name if found.owner else "", "parameter": found.param},
             )
