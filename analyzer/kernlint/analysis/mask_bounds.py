@@ -76,7 +76,7 @@ def _overlap(access: Access, coordinate: Coordinate, bounds: list[ImpliedBound])
         if distance is None or not distance.terms or distance.constant is not None:
             continue
         for bound in bounds:
-            wide = at_most(const(2), bound.extent)
+            wide = at_most(const(4), bound.extent)  # one and two elements are degenerate
             reach = bound.extent + (start if is_plain_extent(start) else 0)
             if is_plain_extent(bound.extent) and provable(less(distance, reach), [wide]):
                 return MaskMismatch(
