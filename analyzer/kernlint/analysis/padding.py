@@ -22,7 +22,7 @@ from kernlint.analysis.padding_threads import exchange_faults, initial_fault, th
 from kernlint.analysis.padding_transfer import contraction, reduced_dims
 from kernlint.analysis.prove import provable
 from kernlint.finding import Confidence
-from kernlint.ir.condition import TRUE, Condition, Connective
+from kernlint.ir.condition import TRUE, Condition
 from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, const, substitute
 from kernlint.ir.kernel import Framework, Kernel, Loop
 from kernlint.ir.value import Value
@@ -69,9 +69,7 @@ def _sinks(kernel: Kernel) -> list[Value]:
     return found
 
 
-def _tempered(
-    fault: PaddingFault, kernel: Kernel, loops: dict[str, Loop], shifts: Shifts, counted: set[int]
-) -> PaddingFault:
+def _tempered(fault: PaddingFault, kernel: Kernel, loops: dict[str, Loop], shifts: Shifts) -> PaddingFault:
     """Less sure of what the surroundings may make harmless.
 
     A loop that ends at the program's own position (the keys before a query block) is bounded by something other than
@@ -92,12 +90,13 @@ def _tempered(
 
 
 def _is_intermediate(load: Value | None, kernel: Kernel) -> bool:
+    """Whether every launch passes memory the wrapper allocated: what another kernel left there."""
     access = load.access if load is not None else None
     if access is None or access.buffer is None:
         return False
     tensors = [launch.arguments[access.buffer.name].tensor for launch in kernel.launches
                if access.buffer.name in launch.arguments]  # fmt: skip
-    return bool(tensors) and all(tensor is not None and tensor.init != "given" for tensor in tensors)
+    return bool(tensors) and all(tensor is not None and tensor.init in ("empty", "zeros", "full") for tensor in tensors)
 
 
 def _depends_on_position(expr: Expr | Condition) -> bool:
