@@ -6,8 +6,13 @@ import textwrap
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy_triton import predicted, run
 from triton_lifting import lift
+
+from kernlint.ir.condition import Condition
+from kernlint.ir.expr import AtomKind
 
 # name: (parameters, statements, arguments (None: a pointer), grid)
 KERNELS: dict[str, tuple[str, str, dict[str, Any], tuple[int, ...]]] = {
@@ -230,3 +235,60 @@ def test_the_touched_elements_are_the_predicted_ones(name: str) -> None:
     kernel = lift(text)
     assert all(access.index_is_known for access in kernel.accesses)
     assert predicted(kernel, arguments, grid) == run(text, arguments, grid)
+
+
+def _integers() -> st.SearchStrategy[str]:
+    leaves = st.sampled_from(["i", "j", "k", "n", "m", "at", "1", "3", "tl.program_id(0)"])
+
+    def extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        pairs = st.tuples(inner, st.sampled_from(["+", "-", "*"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
+        quotients = st.tuples(inner, st.sampled_from(["//", "%"]), st.sampled_from(["2", "5", "B"])).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
+        )
+        choices = st.tuples(_conditions(inner), inner, inner).map(lambda t: f"tl.where({t[0]}, {t[1]}, {t[2]})")
+        extremes = st.tuples(st.sampled_from(["minimum", "maximum"]), inner, inner).map(
+            lambda t: f"tl.{t[0]}({t[1]}, {t[2]})"
+        )
+        moved = inner.map(lambda e: f"tl.trans({e} + i * 0 + j * 0)")
+        reshaped = inner.map(lambda e: f"tl.reshape(tl.ravel({e} + i * 0 + j * 0), (B, B))")
+        return st.one_of(pairs, quotients, choices, extremes, moved, reshaped)
+
+    return st.recursive(leaves, extend, max_leaves=6)
+
+
+def _conditions(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    compared = st.tuples(inner, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), inner).map(
+        lambda t: f"({t[0]} {t[1]} {t[2]})"
+    )
+    return st.one_of(
+        compared, st.tuples(compared, st.sampled_from(["&", "|"]), compared).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    index=_integers(), mask=_conditions(_integers()), step=st.sampled_from(["2", "n", "k", "m + 1"]),
+    test=st.sampled_from(["k == m", "n > m", "k * 2 < n", "F"]), leave=st.sampled_from(["continue", "at += 1", "pass"]),
+)  # fmt: skip
+def test_random_index_arithmetic_is_predicted(index: str, mask: str, step: str, test: str, leave: str) -> None:
+    text = f"""
+@triton.jit
+def kernel(x, y, n, m, B: tl.constexpr, F: tl.constexpr):
+    i = tl.arange(0, B)[:, None]
+    j = tl.arange(0, B)[None, :]
+    at = m
+    for k in range(1, n, 2):
+        if {test}:
+            {leave}
+        tl.store(x + (({index}) + i * 0 + j * 0), 0, mask={mask})
+        at += {step}
+    tl.store(y + n, 0)
+"""
+    arguments = {"x": None, "y": None, "n": 5, "m": 3, "B": 2, "F": 1}
+    kernel = lift(text)
+    if all(access.index_is_known and not _has_unknown(access.guard) for access in kernel.accesses):
+        assert predicted(kernel, arguments, (2,)) == run(text, arguments, (2,))
+
+
+def _has_unknown(condition: Condition) -> bool:
+    return any(atom.kind is AtomKind.OPAQUE for atom in condition.deep_atoms)
