@@ -86,6 +86,13 @@ def _search(expr: Expr, facts: Sequence[Expr], depth: int, seen: set[str]) -> bo
             scaled = _cancel(expr, mono, coeff, fact)
             if scaled is not None and _search(scaled, facts, depth - 1, seen):
                 return True
+    if len(negative) == 1 and not negative[0][0]:
+        # Only the constant is too small: put lower bounds in the place of what is positive.
+        for mono, coeff in expr.terms[1:]:
+            for fact in _helpers(expr, mono, coeff, facts):
+                scaled = _cancel(expr, mono, coeff, fact)
+                if scaled is not None and _search(scaled, facts, depth - 1, seen):
+                    return True
     return False
 
 
