@@ -138,8 +138,8 @@ void launch(float* data, int n, float k) { scale<<<(n + 255) / 256, 256>>>(data,
             )
         elif found.kind is Mismatch.OVERLAP:
             text = (
-                f"The mask admits `{bound}` elements of rows that are `{expected}` apart. Each program writes into "
-                f"the next row of `{name}`."
+                f"The mask admits more elements than the rows of `{name}` are apart. Rows start `{expected}` apart, "
+                f"the lane runs up to `{bound}`, so each program writes into the next row."
             )
         else:
             text = (
