@@ -6,7 +6,7 @@ import textwrap
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy_triton import predicted, run
 from triton_lifting import lift
@@ -286,8 +286,8 @@ def kernel(x, y, n, m, B: tl.constexpr, F: tl.constexpr):
 """
     arguments = {"x": None, "y": None, "n": 5, "m": 3, "B": 2, "F": 1}
     kernel = lift(text)
-    if all(access.index_is_known and not _has_unknown(access.guard) for access in kernel.accesses):
-        assert predicted(kernel, arguments, (2,)) == run(text, arguments, (2,))
+    assume(all(access.index_is_known and not _has_unknown(access.guard) for access in kernel.accesses))
+    assert predicted(kernel, arguments, (2,)) == run(text, arguments, (2,))
 
 
 def _has_unknown(condition: Condition) -> bool:

@@ -20,6 +20,8 @@ def read(kernel: Kernel, function: Function, state: State) -> None:
         call = node if isinstance(node, ast.Call) else None
         dotted = state.scope.dotted(call.func if call is not None else node)
         names.append(dotted)
+        if "gluon" in dotted:
+            kernel.attrs["gluon"] = True  # another language: layouts and shared memory are explicit there
         last = dotted.rpartition(".")[2].lower()
         if call is None:
             continue
