@@ -325,3 +325,18 @@ def test_array_members_of_structs_in_memory_keep_the_struct_index() -> None:
     load, store = kernel.accesses
     assert (repr(load.buffer), repr(load.index)) == ("p", "8*threadIdx.x + 2")
     assert (repr(store.buffer), repr(store.index)) == ("p", "8*threadIdx.x + 6")
+
+
+def test_shared_memory_of_another_block_is_a_buffer_apart() -> None:
+    kernel = body(
+        """__shared__ float s[64]; auto cluster = cg::this_cluster();
+           float* other = cluster.map_shared_rank(&s[0], 1); other[threadIdx.x] = s[threadIdx.x];"""
+    )
+    load, store = kernel.accesses
+    assert (repr(load.buffer), repr(store.buffer)) == ("s", "s@cluster")
+    assert repr(store.index) == "threadIdx.x"
+
+
+def test_cast_to_a_pointer_to_an_array() -> None:
+    kernel = body("auto rows = reinterpret_cast<float (*)[16]>(x); rows[threadIdx.y][threadIdx.x] = 0.f;")
+    assert shown(kernel) == ["store x[threadIdx.x + 16*threadIdx.y]"]

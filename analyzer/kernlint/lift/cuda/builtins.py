@@ -252,7 +252,6 @@ TRANSPARENT = frozenset(
         "__cvta_generic_to_global",
         "make_smem_ptr",
         "make_gmem_ptr",
-        "map_shared_rank",
         "__builtin_assume_separate_storage",
         "__cvta_global_to_generic",
         "__cvta_shared_to_generic",

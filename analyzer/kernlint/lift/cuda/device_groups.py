@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from kernlint.ir import arith
 from kernlint.ir.expr import Expr, const
 from kernlint.ir.kernel import BarrierKind
-from kernlint.ir.types import INT32, UINT32
-from kernlint.ir.value import Value
-from kernlint.lift.cuda.device_machine import Machine, Object, object_of
+from kernlint.ir.types import INT32, UINT32, Space
+from kernlint.ir.value import Pointer, Value
+from kernlint.lift.cuda.device_machine import Machine, Object, object_of, pointee
 from kernlint.lift.cuda.device_sync import shuffle
 from kernlint.lift.cuda.device_types import CType
 from kernlint.lift.cuda.evaluate_inline import arguments_of
@@ -66,6 +66,8 @@ def group_function(
         elif len(given) > 1:
             width = given[1]
         return _group(m, "tile" if name == "tiled_partition" else "warp", node, None, width)
+    if name == "map_shared_rank":
+        return _of_another_block(m, arguments, node)
     if scope.split("::")[-1] not in ("cg", "cooperative_groups"):
         return None
     given = [a.value for a in arguments_of(m, arguments)]
@@ -91,6 +93,25 @@ def group_function(
 
         return async_copy(m, given[1], given[2], None, node, "cg::memcpy_async")
     return None
+
+
+def _of_another_block(m: Machine, arguments: Node | None, node: Node) -> Value | None:
+    """`map_shared_rank(p, rank)`: the same place in another block's shared memory, a buffer apart."""
+    given = arguments_of(m, arguments)
+    value = given[0].value if given else None
+    pointer = value.pointer if value is not None else None
+    if value is None or pointer is None or pointer.buffer is None:
+        return value
+    key = f"{pointer.buffer.name}@cluster"
+    known = m.symbols.get(key)
+    if known is None or known.pointer is None:
+        made = m.buffer(key, Space.UNKNOWN, pointee(value), node)
+        known = m.typed("pointer", (), node, pointer=Pointer(made, const(0), made.dtype))
+        m.symbols[key] = known
+    remote = known.pointer
+    assert remote is not None
+    moved = Pointer(remote.buffer, pointer.offset, pointer.dtype, pointer.indices, pointer.casts)
+    return m.typed("call", (value,), node, pointer=moved, ctype=pointee(value), attrs={"name": "map_shared_rank"})
 
 
 def _sync(m: Machine, obj: Object, node: Node, name: str) -> Value:
@@ -166,8 +187,7 @@ def group_method(
     if name in ("num_blocks", "num_clusters", "num_threads"):
         return m.symbol(f"cluster.{name}()")
     if name == "map_shared_rank":
-        mapped = arguments_of(m, arguments)
-        return mapped[0].value if mapped else None
+        return _of_another_block(m, arguments, node)
     return None
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_ALIASES = 20
+_ARRAY_POINTER = re.compile(r"([^(]*)\(\s*[*&][^)]*\)\s*((?:\[[^\]]*\]\s*)+)$")
+_BRACKETS = re.compile(r"\[([^\]]*)\]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LITERAL_TYPES = {"true": "bool", "false": "bool"}
 
@@ -44,6 +46,12 @@ def resolve_type(m: Machine, text: str, scope: Scope | None = None) -> CType:
 
 
 def _resolve(m: Machine, text: str, scope: Scope, level: int) -> CType:
+    if text.endswith("]") and "(" in text:
+        behind = _ARRAY_POINTER.match(text)
+        if behind is not None:  # a pointer to an array, `T (*)[N]`: as an array of unknown outer extent
+            base = _resolve(m, behind.group(1), scope, level + 1)
+            sizes = [m.expr_of(argument_value(m, size.strip(), scope)) for size in _BRACKETS.findall(behind.group(2))]
+            return replace(base, extents=(const(0), *sizes))
     name, arguments, depth, _, is_const = split_type(text)
     found = _named(m, name, arguments, scope, level)
     if depth or is_const:
