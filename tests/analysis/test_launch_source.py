@@ -84,6 +84,8 @@ def test_blocks(block: str, confidence: Confidence | None) -> None:
         ("k<<<1, 128, 50000>>>(x, n, rows);", Confidence.HIGH),
         ("k<<<1, 128>>>(x, n, rows);", Confidence.HIGH),
         ("k<<<1, 128, 49152>>>(x, n, rows);", None),
+        ("k<<<1, 128, 256>>>(x, n, rows);", Confidence.HIGH),
+        ("k<<<1, 128, 512>>>(x, n, rows);", None),
         ("k<<<1, 128, n * sizeof(float)>>>(x, n, rows);", Confidence.MEDIUM),
         ("if (n > 1024) return cudaSuccess;\n    k<<<1, 128, n * sizeof(float)>>>(x, n, rows);", None),
     ],

@@ -134,6 +134,21 @@ __global__ void histogram(const int* x, int* y, int n) {
 }
 void launch(const int* x, int* y, int n) { histogram<<<1, 256>>>(x, y, n); }
 """
+WARP_TAIL = """\
+__device__ void finish(volatile float* s, int t) {
+    s[t] += s[t + 16];  //~ KL201
+    s[t] += s[t + 8];
+    s[t] += s[t + 4];
+}
+__global__ void sum(const float* x, float* y) {
+    __shared__ float s[64];
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x < 32) finish(s, threadIdx.x);
+    if (threadIdx.x == 0) y[0] = s[0];
+}
+void launch(const float* x, float* y) { sum<<<1, 64>>>(x, y); }
+"""
 UNCLEARED = HISTOGRAM.replace("    __syncthreads();\n", "", 1).replace("1);", "1);  //~ KL201")
 OVERLAID = """\
 __global__ void overlay(const float* x, float* y, int n) {
@@ -199,7 +214,7 @@ def lines(source: str, confidence: Confidence) -> tuple[list[int], list[int]]:
 CASES = {
     "reduction helper called twice": fill(BLOCK_REDUCE, FIRST="", MARK=FLAG),
     "reduction helper that synchronises first": fill(BLOCK_REDUCE, FIRST="__syncthreads();", MARK=""),
-    "tiled product without the second barrier": fill(MATMUL, MARK_A="", MARK_B=FLAG, END=""),
+    "tiled product without the second barrier": fill(MATMUL, MARK_A=FLAG, MARK_B=FLAG, END=""),
     "tiled product": fill(MATMUL, MARK_A="", MARK_B="", END="__syncthreads();"),
     "broadcast overwritten by the next row": fill(BROADCAST, MARK=FLAG, END=""),
     "broadcast": fill(BROADCAST, MARK="", END="__syncthreads();"),
@@ -226,10 +241,8 @@ def test_default_persona(title: str) -> None:
     assert found == expected
 
 
-def test_rows_of_half_a_warp_meet_only_within_warps() -> None:
-    """With 16x16 threads, those that share a row of `as` are always in one warp."""
-    source = fill(MATMUL, MARK_A=FLAG, MARK_B=FLAG, END="")
-    found, expected = lines(source, Confidence.MEDIUM)
+def test_warp_synchronous_code_is_reported_once_per_array() -> None:
+    found, expected = lines(WARP_TAIL, Confidence.HIGH)
     assert found == expected
 
 

@@ -25,6 +25,16 @@ def shifted(a: Access, b: Access) -> bool:
     return not any(axis.thread for axis in axes_of(a.index - b.index))
 
 
+def fills_its_chunk(access: Access, kernel: Kernel, stride: int) -> bool:
+    """Whether a thread takes at least half of the `stride` elements between it and its neighbour, in unrolled code:
+    then the lines are used up, if in several requests.  Fields picked out of a structure are not like that."""
+    if any(loop.unrolled and _step(access.index, loop.axis) in (1, -1) for loop in access.loops):
+        return True
+    distances = {(other.index - access.index).constant for other in _alike(access, kernel)}
+    taken = {distance for distance in distances if distance is not None and abs(distance) < abs(stride)}
+    return 2 * len(taken) >= abs(stride)
+
+
 def _step(index: Expr, axis: Axis) -> int | None:
     atom = axis_expr(axis).single_atom
     coefficient = index.coefficient(atom) if atom is not None else None

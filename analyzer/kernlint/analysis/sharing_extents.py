@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kernlint.analysis.lanes_access import Touch, element_stride, touch
+from kernlint.analysis.lanes_access import Touch, element_bytes, element_stride, touch
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.kernel import Access, Kernel
@@ -137,3 +137,46 @@ def _free_sizes(access: Access, scenario: Scenario) -> tuple[str, ...]:
             if bound is None or bound.constant is None:
                 free.add(atom.name)
     return tuple(sorted(free))
+
+
+@dataclass(frozen=True, eq=False)
+class Shortage:
+    """`thread` touches byte `needed` - 1 of the dynamic shared memory, of which a launch passes `passed` bytes."""
+
+    access: Access
+    scenario: Scenario
+    thread: int
+    needed: int
+    passed: int
+    fixed: bool  # the number of bytes is a constant
+
+
+def dynamic_shortages(kernel: Kernel) -> list[Shortage]:
+    """Launches that pass fewer bytes than the kernel surely touches; one per launch."""
+    found: list[Shortage] = []
+    accesses = [a for a in kernel.accesses if a.buffer is not None and a.buffer.dynamic and not a.index.is_opaque]
+    for scenario in scenarios(kernel):
+        launch = scenario.launch
+        asked = launch.shared.expr if launch is not None and launch.shared is not None else None
+        passed = scenario.evaluator().integer(asked) if asked is not None else None
+        if asked is None or not isinstance(passed, int) or passed <= 0:
+            continue
+        for access in accesses:
+            shortage = _shortage(access, scenario, passed, {param.name for param in kernel.params})
+            if shortage is not None:
+                found.append(Shortage(access, scenario, *shortage, passed, asked.constant is not None))
+                break
+    return found
+
+
+def _shortage(access: Access, scenario: Scenario, passed: int, names: set[str]) -> tuple[int, int] | None:
+    if not element_bytes(access, scenario)[1] or not _rests_on_no_guess(access, scenario, (), names):
+        return None
+    for at in scenario.environments(access.loops, 4):
+        touched = touch(access, at, scenario)
+        if touched is None or touched.used_data:
+            return None
+        thread = _outside(touched, passed)
+        if thread is not None:
+            return thread, int(touched.first_byte[thread]) + touched.size
+    return None

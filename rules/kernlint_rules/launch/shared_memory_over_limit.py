@@ -12,6 +12,7 @@ from kernlint.analysis.launch_limits import (
     may_exceed,
     static_shared_bytes,
 )
+from kernlint.analysis.sharing_extents import dynamic_shortages
 from kernlint.finding import Confidence, Finding, Severity
 from kernlint.ir.expr import Expr
 from kernlint.ir.host import Launch
@@ -81,6 +82,16 @@ class SharedMemoryOverLimit(Rule):
             message = f"Static shared arrays take {known[0]} bytes; the compiler's limit is {STATIC_SHARED_BYTES}."
             largest = max(known[1], key=lambda buffer: buffer.span.start)
             yield self.finding(largest.span, message, kernel=kernel.name, evidence={"bytes": known[0]})
+
+        for short in dynamic_shortages(kernel) if kernel.framework is Framework.CUDA else ():
+            launch, thread = short.scenario.launch, short.scenario.block.show(short.thread)
+            if launch is not None:
+                message = (
+                    f"The kernel uses more dynamic shared memory than the {short.passed} bytes passed. "
+                    f"Thread {thread} touches byte {short.needed - 1}."
+                )
+                sure = Confidence.HIGH if short.fixed else Confidence.MEDIUM
+                yield self._report(launch, message, sure, [(short.access.span, "this access")])
 
     def check_launch(self, launch: Launch, context: Context) -> Iterator[Finding]:
         kernel = launch.kernel

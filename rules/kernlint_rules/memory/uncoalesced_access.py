@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlint.analysis.coalescing import Request, worst_request
-from kernlint.analysis.coalescing_chunks import is_compile_time_chunk, takes_neighbours
+from kernlint.analysis.coalescing_chunks import fills_its_chunk, is_compile_time_chunk, takes_neighbours
 from kernlint.analysis.coalescing_strides import has_stride_of_unknown_size, is_gather, is_large, lane_stride
 from kernlint.analysis.coalescing_tiles import LARGE, fastest_stride, has_companion, walks_contiguously
 from kernlint.analysis.lanes_access import element_bytes
@@ -74,7 +74,7 @@ class UncoalescedAccess(Rule):
             if access.space is not Space.GLOBAL or access.kind is AccessKind.ATOMIC or is_gather(access):
                 continue
             made = self._cuda(kernel, access) if kernel.framework is Framework.CUDA else self._triton(kernel, access)
-            place = (id(access.buffer), access.writes, tuple(id(f.loop) for f in access.path), made and made.message)
+            place = (id(access.buffer), tuple(id(f.loop) for f in access.path), made and made.message)
             if made is not None and place not in reported:
                 reported.add(place)
                 yield made
@@ -104,7 +104,8 @@ class UncoalescedAccess(Rule):
         sure = size_known and not any(atom.key in scenario.assumed for atom in access.index.deep_atoms)
         chunk = request.stride is not None and abs(request.stride) <= _VECTOR_BYTES
         shaped = scenario.block_known or not any(a.key in ("a:t1", "a:t2") for a in access.index.deep_atoms)
-        small = chunk or takes_neighbours(access, kernel)
+        apart_by = stride.constant if stride is not None else None
+        small = chunk or (apart_by is not None and fills_its_chunk(access, kernel, apart_by))
         clear = sure and shaped and not small and request.ratio >= _CLEAR_RATIO and stride is not None
         uneven = request.stride is None or stride is None
         mild = request.ratio < _CLEAR_RATIO and (uneven or takes_neighbours(access, kernel))

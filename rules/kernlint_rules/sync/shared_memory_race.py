@@ -82,9 +82,14 @@ class SharedMemoryRace(Rule):
 
     def check_kernel(self, kernel: Kernel, context: Context) -> Iterator[Finding]:
         if kernel.framework is Framework.CUDA:
+            in_warps: set[int] = set()
             for races in races_by_write(kernel):
                 race = max(races, key=_confidence)
-                yield self._report(kernel, race, _confidence(race))
+                # Code that relies on warps running in step is wrong as a whole: say so once per array.
+                if not race.within_warp or id(race.write.buffer) not in in_warps:
+                    yield self._report(kernel, race, _confidence(race))
+                if race.within_warp:
+                    in_warps.add(id(race.write.buffer))
 
     def _report(self, kernel: Kernel, race: Race, confidence: Confidence) -> Finding:
         write, other, show = race.write, race.other, race.scenario.block.show
@@ -112,6 +117,6 @@ class SharedMemoryRace(Rule):
 def _confidence(race: Race) -> Confidence:
     if race.same_value or race.assumes_data or race.across_arrays:
         return Confidence.LOW
-    if race.certain or race.for_any_block:
-        return Confidence.MEDIUM if race.within_warp else Confidence.HIGH
+    if race.certain or (race.for_any_block and not race.within_warp):
+        return Confidence.HIGH
     return Confidence.LOW if race.within_warp or race.scenario.launch is None else Confidence.MEDIUM
