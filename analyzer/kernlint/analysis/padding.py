@@ -77,7 +77,7 @@ def _tempered(fault: PaddingFault, kernel: Kernel, loops: dict[str, Loop], shift
     running maximum from 0 that only shifts exponents fails by underflow alone, when all data are far below 0.
     """
     extremum_of_zero = fault.kind is Fault.WRONG_IDENTITY and fault.state.value == 0 and fault.operation != "sum"
-    if extremum_of_zero and _is_intermediate(fault.origin, kernel):
+    if extremum_of_zero and (_is_intermediate(fault.origin, kernel) or _works_on_magnitudes(kernel)):
         fault = replace(fault, confidence=min(fault.confidence, Confidence.MEDIUM))
     if extremum_of_zero and fault.condition is TRUE and shifts.only_shifts(fault.sink):
         fault = replace(fault, confidence=min(fault.confidence, Confidence.MEDIUM))
@@ -87,6 +87,11 @@ def _tempered(fault: PaddingFault, kernel: Kernel, loops: dict[str, Loop], shift
             most = Confidence.MEDIUM if fault.kind is Fault.UNDEFINED else Confidence.LOW
             return replace(fault, confidence=min(fault.confidence, most))
     return fault
+
+
+def _works_on_magnitudes(kernel: Kernel) -> bool:
+    """Kernels that reduce absolute values in several steps say so in their name."""
+    return any(part in kernel.name.lower() for part in ("norm", "abs", "amax", "quant"))
 
 
 def _is_intermediate(load: Value | None, kernel: Kernel) -> bool:
