@@ -89,7 +89,8 @@ def _tail(
         return None
     coarse = as_cdiv(tiles)
     if coarse is not None and coarse[1].constant is not None and coarse[1].constant > size:
-        if is_plain_extent(coarse[0]) and coarse[0].constant is None:
+        bounds = [view.of(b.extent) for b in implied_bounds(coordinate, access.guard.conjuncts()) if not b.foreign]
+        if coarse[0] in bounds and is_plain_extent(coarse[0]) and coarse[0].constant is None:
             return UncoveredTail(dimension, axis, tiles, tile, coarse[0], access, True, Confidence.HIGH)
         return None
     cap, confidence = tiles.constant, Confidence.MEDIUM

@@ -42,7 +42,7 @@ class Width(enum.Enum):
 class NarrowProduct:
     """`product` is computed in 32 bits and addresses `access`; `row` is the factor that counts rows or batches,
     `stride` the run-time factor it is multiplied with.  `widened_late` says that the finished offset is converted to 64
-    bits, after it may have wrapped."""
+    bits, after it may have wrapped, and that no outer part of it was computed in 64 bits."""
 
     access: Access
     product: Value
@@ -62,13 +62,14 @@ def narrow_products(kernel: Kernel) -> Iterator[NarrowProduct]:
         address = access.attrs.get("address")
         if not is_external(access) or not isinstance(address, Value):
             continue
+        wide = _has_wide_product(address)
         for product, widened_late in _products(address):
             if id(product) in seen:
                 continue
             seen.add(id(product))
             factors = _row_and_stride(product, kernel)
             if factors is not None:
-                yield NarrowProduct(access, product, *factors, widened_late)
+                yield NarrowProduct(access, product, *factors, widened_late and not wide)
 
 
 def _products(address: Value) -> Iterator[tuple[Value, bool]]:
