@@ -340,3 +340,17 @@ def test_shared_memory_of_another_block_is_a_buffer_apart() -> None:
 def test_cast_to_a_pointer_to_an_array() -> None:
     kernel = body("auto rows = reinterpret_cast<float (*)[16]>(x); rows[threadIdx.y][threadIdx.x] = 0.f;")
     assert shown(kernel) == ["store x[threadIdx.x + 16*threadIdx.y]"]
+
+
+def test_full_specialisations_are_told_apart_by_what_they_return() -> None:
+    kernel = lifted(
+        """template <typename TO, typename FROM> __device__ TO to(FROM v) { return to(v); }
+        template <> __device__ float to(__half v) { return __half2float(v); }
+        template <> __device__ __half to(float v) { return __float2half(v); }
+        __global__ void k(float* x, __half* h) { x[0] = to<float>(h[0]); h[1] = to<__half>(x[1]); }"""
+    )
+    first, second = stores(kernel)
+    assert first.value is not None
+    assert (first.value.op, first.value.args[0].op) == ("cast", "load")
+    assert second.value is not None
+    assert (second.value.op, second.value.dtype) == ("cast", second.dtype)

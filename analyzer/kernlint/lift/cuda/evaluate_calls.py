@@ -27,7 +27,7 @@ from kernlint.lift.cuda.unit import FunctionDefinition
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_OVERLOADS = 12
+MAX_OVERLOADS = 160
 _SIMPLE = frozenset({"identifier", "template_function", "qualified_identifier", "dependent_name", "primitive_type"})
 
 
@@ -253,11 +253,17 @@ def _best(
     candidates: list[FunctionDefinition], given: list[Argument], templates: tuple[CType | Value | None, ...]
 ) -> FunctionDefinition:
     """The overload whose scalar parameter types fit best."""
-    best, best_score = candidates[0], -1
+    best, best_score = candidates[0], -100
     for function in candidates:
         if len(templates) > len(function.template_parameters) and function.template_parameters:
             continue
         score = 0
+        if templates and not function.template_parameters:
+            # a full specialisation: told apart by what it returns
+            wanted = templates[0]
+            returned = named_element(function.return_type)
+            fits = isinstance(wanted, CType) and wanted.element is not None and returned == wanted.element
+            score += 3 if fits else -3
         for parameter, argument in zip(function.parameters, given, strict=False):
             element = named_element(parameter.type_text)
             dtype = argument.value.pointer.dtype if argument.value.pointer is not None else argument.value.dtype
@@ -265,6 +271,8 @@ def _best(
                 score -= 2
             elif element is not None and dtype == element:
                 score += 2
+            elif element is not None and dtype is not None:
+                score -= 2
             elif element is None:
                 score += 1
         if score > best_score:
