@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernlint.analysis.prove import provable
@@ -46,6 +46,7 @@ _SMALL_WORDS = _set(
     "channels c layers blocks sms sm warps threads ranks stages chunks topk depth world planes states parts slices"
 )
 _BATCH_WORDS = _set("batch batches b bs bsz z bz seqs sequences")
+_NO_RANKS: Mapping[str, int] = {}
 _PLAIN_NAME = re.compile(r"^[\w.>()-]+$")
 _TENSOR_SHAPE = re.compile(r"^(.*)\.(?:shape\[|size\()(-?\d+)[\])]$")
 
@@ -55,8 +56,8 @@ def words_of(name: str) -> list[str]:
     return [w.lower() for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
 
 
-def atom_size(atom: Atom) -> Size:
-    """What kind of size a host value is, by its name."""
+def atom_size(atom: Atom, ranks: Mapping[str, int] = _NO_RANKS) -> Size:
+    """What kind of size a host value is, by its name; `ranks` are the numbers of dimensions of known tensors."""
     if ".numel()" in atom.name:
         return Size.LARGE
     shape = _TENSOR_SHAPE.match(atom.name)
@@ -64,21 +65,26 @@ def atom_size(atom: Atom) -> Size:
         # Leading dimensions of tensors count rows, tokens or batches, as many as the caller has; later ones features.
         if not _PLAIN_NAME.match(shape[1]):
             return Size.SMALL  # the length of a list or a slice
+        if ranks.get(shape[1], 0) >= 4:
+            return Size.MIDDLE  # batch, length, heads, features
         return Size.LARGE if shape[2] == "0" else Size.MIDDLE
     if atom.name.endswith((".x", ".y", ".z")):
         return Size.SMALL  # a grid that was handed in
-    words = words_of(atom.name.rsplit(".", 1)[-1].rsplit("->", 1)[-1])
+    last = atom.name.rsplit(".", 1)[-1].rsplit("->", 1)[-1]
+    if last in ("N", "M", "T"):
+        return Size.MIDDLE  # in tensor code as often a batch as a length
+    if last.isupper() and len(last) > 2:
+        return Size.SMALL  # a constant
+    words = words_of(last)
     if any(word in _SMALL_WORDS for word in words):
         return Size.SMALL
     if any(word in _BATCH_WORDS for word in words):
         return Size.MIDDLE
-    if atom.name in ("N", "M", "T"):
-        return Size.MIDDLE  # in tensor code as often a batch as a length
     large = any(word in _LARGE_WORDS for word in words) or (len(words) == 1 and words[0] in _LARGE_ALONE)
     return Size.LARGE if large else Size.SMALL
 
 
-def expr_size(expr: Expr) -> Size | None:
+def expr_size(expr: Expr, ranks: Mapping[str, int] = _NO_RANKS) -> Size | None:
     """The kind of size of a dimension; None when it is not a plain product of host values (tiles of something,
     minima, loaded numbers)."""
     if len(expr.terms) != 1:
@@ -86,7 +92,7 @@ def expr_size(expr: Expr) -> Size | None:
     mono, _ = expr.terms[0]
     if not mono or any(atom.args or atom.kind is not AtomKind.HOST for atom in mono):
         return None
-    sizes = [atom_size(atom) for atom in mono]
+    sizes = [atom_size(atom, ranks) for atom in mono]
     if len(sizes) > 1:
         # In products of tensor dimensions the first is a batch.
         named = [size for atom, size in zip(mono, sizes, strict=True) if _TENSOR_SHAPE.match(atom.name) is None]
@@ -103,6 +109,12 @@ class DimProblem:
     expr: Expr
     limit: int
     size: Size | None
+
+
+def _ranks(launch: Launch) -> dict[str, int]:
+    """Number of dimensions of the tensors handed to the launch, by name, where known."""
+    tensors = [value.tensor for value in launch.arguments.values() if value.tensor is not None]
+    return {t.name: len(t.shape) for t in tensors if t.shape is not None}
 
 
 def launch_facts(launch: Launch) -> list[Condition]:
@@ -130,7 +142,7 @@ def grid_problems(launch: Launch) -> list[DimProblem]:
             continue
         if axis == 0 or provable(at_most(expr, const(limit)), facts):
             continue
-        size = expr_size(expr)
+        size = expr_size(expr, _ranks(launch))
         if size is not None:
             found.append(DimProblem(axis, dim, expr, limit, size))
     return found

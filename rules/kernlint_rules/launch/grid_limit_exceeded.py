@@ -9,6 +9,7 @@ from kernlint.finding import Confidence, Finding, Severity
 from kernlint.ir.host import Launch
 from kernlint.ir.kernel import Framework
 from kernlint.rule import Context, Example, Rule
+from kernlint.target.vendors import is_for_other_hardware
 
 _ROWS = """\
 __global__ void fill(float* out, int width, int rows) {
@@ -95,6 +96,8 @@ class GridLimitExceeded(Rule):
     )
 
     def check_launch(self, launch: Launch, context: Context) -> Iterator[Finding]:
+        if is_for_other_hardware(launch.span.path):
+            return
         for problem in grid_problems(launch):
             axis = "xyz"[problem.axis]
             if problem.size is None:
