@@ -93,9 +93,7 @@ def _tail(
         if coarse[0] in bounds and is_plain_extent(coarse[0]) and coarse[0].constant is None:
             return UncoveredTail(dimension, axis, tiles, tile, coarse[0], access, True, Confidence.HIGH)
         return None
-    cap, confidence = tiles.constant, Confidence.MEDIUM
-    if cap is None:
-        cap, confidence = _cap_of(tiles), Confidence.HIGH
+    cap = tiles.constant if tiles.constant is not None else _cap_of(tiles)
     if cap is None:
         return None
     for bound in implied_bounds(coordinate, access.guard.conjuncts()):
@@ -103,7 +101,7 @@ def _tail(
         if bound.foreign or extent.constant is not None or not is_plain_extent(extent):
             continue
         if not provable(at_most(extent, const(cap * size)), view.facts):
-            return UncoveredTail(dimension, axis, const(cap), tile, extent, access, True, confidence)
+            return UncoveredTail(dimension, axis, const(cap), tile, extent, access, True, Confidence.HIGH)
     return None
 
 

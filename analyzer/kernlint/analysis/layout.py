@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kernlint.analysis.host_memory import accesses_of, storage_name
 from kernlint.analysis.launches import LaunchView, view_of
-from kernlint.analysis.tiles import coordinates, lanes_of
-from kernlint.ir.expr import ONE, AxisKind
+from kernlint.analysis.tiles import axis_atom, coordinates, lanes_of
+from kernlint.ir.expr import ONE, AxisKind, axes_of
 from kernlint.ir.host import TensorFacts
 from kernlint.ir.kernel import Access, Launch
 
@@ -42,7 +42,7 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
     owners = [t for t in tensors.values() if t.contiguous is True and t.init in ("given", "computed")]
     for name, tensor in sorted(tensors.items()):
         if tensor.contiguous is False:
-            flat = next((a for a in accesses_of(kernel, name) if _is_flat(a)), None)
+            flat = next((a for a in accesses_of(kernel, name) if _ignores_strides(a, tensor, view)), None)
             if flat is not None:
                 yield BorrowedLayout(name, tensor, None, flat, launch)
             continue
@@ -53,6 +53,21 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
             if owner is not None:
                 yield BorrowedLayout(name, tensor, owner, access, launch)
                 break
+
+
+def _ignores_strides(access: Access, tensor: TensorFacts, view: LaunchView) -> bool:
+    """Whether the index walks the tensor as if it were contiguous: flat, or by row lengths that are not its strides."""
+    if _is_flat(access):
+        return True
+    if tensor.strides is None or access.index.is_opaque or not lanes_of(access.index):
+        return False
+    own = {stride for stride in tensor.strides if stride is not None}
+    steps = {view.of(factor) for axis in axes_of(access.index) if (factor := access.index.coefficient(axis_atom(axis)))}
+    runtime = {step for step in steps if step.terms and step.constant is None}
+    if len(own) < len(tensor.strides) or not runtime or tensor.shape is None:
+        return False
+    lengths = {extent for extent in tensor.shape if extent is not None}
+    return runtime <= lengths and not (runtime & own)
 
 
 def _is_flat(access: Access) -> bool:

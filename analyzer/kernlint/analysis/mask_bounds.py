@@ -46,7 +46,9 @@ def mask_mismatches(kernel: Kernel) -> Iterator[MaskMismatch]:
         for coordinate in coordinates(access):
             bounds = list(implied_bounds(coordinate, access.guard.conjuncts()))
             if not coordinate.is_tiled:
-                overlap = _overlap(access, coordinate, bounds)
+                overlap = _overlap(access, coordinate, bounds) or _wider_than_row(
+                    access, coordinate, bounds, perspectives
+                )
                 if overlap is not None:
                     yield overlap
                 continue
@@ -82,6 +84,37 @@ def _overlap(access: Access, coordinate: Coordinate, bounds: list[ImpliedBound])
                 return MaskMismatch(
                     Mismatch.OVERLAP, access, coordinate, bound.condition, bound.extent, distance, None, Confidence.HIGH
                 )
+    return None
+
+
+def _wider_than_row(
+    access: Access, coordinate: Coordinate, bounds: list[ImpliedBound], perspectives: tuple[LaunchView, ...]
+) -> MaskMismatch | None:
+    """Rows of S elements under a tile of next_power_of_2(S), masked by another length: neighbours are let in."""
+    if coordinate.stride != ONE or coordinate.lane.extent is None:
+        return None
+    for view in perspectives:
+        tile = view.of(coordinate.lane.extent).single_atom
+        if view.launch is None or tile is None or tile.note != "next_power_of_2":
+            continue
+        row = tile.args[0]
+        for axis in axes_of(access.index):
+            distance = access.index.coefficient(axis_atom(axis)) if axis.kind is AxisKind.GRID else None
+            if distance is None or not isinstance(row, Expr) or view.of(distance) != row:
+                continue
+            for bound in bounds:
+                limit = view.of(bound.extent)
+                if is_plain_extent(limit) and not provable(at_most(limit, row), view.facts):
+                    return MaskMismatch(
+                        Mismatch.OVERLAP,
+                        access,
+                        coordinate,
+                        bound.condition,
+                        bound.extent,
+                        distance,
+                        view.launch.span,
+                        Confidence.HIGH,
+                    )
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_external
@@ -11,6 +11,7 @@ from kernlint.analysis.launches import LaunchView
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, AxisKind, Expr, axes_of
 from kernlint.ir.kernel import Access, Kernel, Loop
+from kernlint.ir.types import ElementType
 from kernlint.ir.value import Value
 
 LIMIT = 2**31
@@ -58,12 +59,13 @@ def narrow_products(kernel: Kernel) -> Iterator[NarrowProduct]:
     a loaded index or a loop over a run-time length, so that the product ranges over a whole tensor.
     """
     seen: set[int] = set()
+    loaded = _loaded_types(kernel)
     for access in kernel.accesses:
         address = access.attrs.get("address")
         if not is_external(access) or not isinstance(address, Value):
             continue
         wide = _has_wide_product(address)
-        for product, widened_late in _products(address):
+        for product, widened_late in _products(address, loaded):
             if id(product) in seen:
                 continue
             seen.add(id(product))
@@ -72,11 +74,21 @@ def narrow_products(kernel: Kernel) -> Iterator[NarrowProduct]:
                 yield NarrowProduct(access, product, *factors, widened_late and not wide)
 
 
-def _products(address: Value) -> Iterator[tuple[Value, bool]]:
+def _loaded_types(kernel: Kernel) -> dict[str, ElementType]:
+    """Element types of the tensors that the launches pass, by parameter; only where all launches agree."""
+    found: dict[str, ElementType | None] = {}
+    for launch in kernel.launches:
+        for name, value in launch.arguments.items():
+            dtype = value.tensor.dtype if value.tensor is not None else None
+            found[name] = dtype if found.get(name, dtype) == dtype else None
+    return {name: dtype for name, dtype in found.items() if dtype is not None}
+
+
+def _products(address: Value, loaded: Mapping[str, ElementType]) -> Iterator[tuple[Value, bool]]:
     """32-bit multiplications on the arithmetic path to an address, each once, and whether they are widened later on."""
     queue, seen = [(address, False)], {id(address)}
     for value, late in queue:
-        if value.op == "mul" and width(value) is Width.NARROW:
+        if value.op == "mul" and _width_with(value, loaded) is Width.NARROW:
             yield value, late
         follow = value.args[1:] if value.op == "where" else value.args
         for arg in follow:
@@ -91,6 +103,24 @@ def width(value: Value) -> Width:
     if value.dtype is None or not value.dtype.is_integer:
         return Width.UNKNOWN
     return Width.WIDE if value.dtype.bits > 32 else Width.NARROW
+
+
+def _width_with(value: Value, loaded: Mapping[str, ElementType], depth: int = 6) -> Width:
+    """The width of a value whose loaded parts take their element types from the launch."""
+    known = width(value)
+    if known is not Width.UNKNOWN or depth == 0 or value.dtype is not None:
+        return known
+    if value.op == "load" and value.access is not None and value.access.buffer is not None:
+        dtype = loaded.get(value.access.buffer.name)
+        if dtype is None or not dtype.is_integer:
+            return Width.UNKNOWN
+        return Width.WIDE if dtype.bits > 32 else Width.NARROW
+    if value.op not in ("mul", "add", "sub", "expand", "broadcast"):
+        return Width.UNKNOWN
+    widths = [_width_with(arg, loaded, depth - 1) for arg in value.args]
+    if Width.WIDE in widths:
+        return Width.WIDE
+    return Width.UNKNOWN if Width.UNKNOWN in widths else Width.NARROW
 
 
 def _row_and_stride(product: Value, kernel: Kernel) -> tuple[Expr, Expr] | None:
@@ -175,6 +205,20 @@ def bounded_below_limit(found: NarrowProduct, view: LaunchView) -> bool:
             return False
         largest *= bound
     return largest < LIMIT
+
+
+def admitted_over_limit(found: NarrowProduct, view: LaunchView) -> bool:
+    """Whether the host itself admits, by an explicit bound, sizes for which the product passes 2^31."""
+    stride = upper_bound(view.of(found.stride), view)
+    if stride is None:
+        return False
+    row = upper_bound(view.of(found.row), view)
+    for part in found.access.guard.conjuncts():
+        extent = found.row + part.expr + 1 if part.expr is not None else None
+        if extent is not None and not any(a.axis is not None for a in extent.deep_atoms):
+            limit = upper_bound(view.of(extent), view)
+            row = limit if limit is not None and (row is None or limit < row) else row
+    return row is not None and row * stride >= LIMIT
 
 
 def upper_bound(expr: Expr, view: LaunchView) -> int | None:

@@ -13,7 +13,7 @@ from kernlint.finding import Confidence
 from kernlint.ir.condition import Condition, at_most
 from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, brief
 from kernlint.ir.kernel import Access, AccessKind, Kernel
-from kernlint.ir.types import Span
+from kernlint.ir.types import Space, Span
 from kernlint.ir.value import Value, ancestors
 
 
@@ -43,7 +43,7 @@ def shared_stores(kernel: Kernel) -> Iterator[SharedStore]:
                     continue
                 if _tells_apart(access, axis) or _only_one(access, axis, view):
                     continue
-                differs = access.value is not None and _depends_on(access.value, axis)
+                differs = access.value is not None and _depends_on(access.value, axis, kernel)
                 tuned = any(f"p:{name}" in {atom.key for atom in programs.deep_atoms} for name in kernel.heuristics)
                 confidence = Confidence.MEDIUM if tuned else Confidence.HIGH
                 if _depends_on_configuration(access, view):
@@ -100,12 +100,50 @@ def _may_vary(atom: Atom) -> bool:
     return atom.axis is not None and atom.axis.kind is AxisKind.LOOP and atom.axis.extent is None
 
 
-def _depends_on(value: Value, axis: Axis) -> bool:
+def _depends_on(value: Value, axis: Axis, kernel: Kernel) -> bool:
+    """Whether the value may differ between programs along the axis; what comes back from shared memory may when the
+    kernel reads anything at such an index."""
     atom = axis_atom(axis)
+    reads = any(is_external(a) and a.reads and atom in a.index.deep_atoms for a in kernel.accesses)
     for part in ancestors(value):
         if part.expr is not None and atom in part.expr.deep_atoms:
             return True
         access = part.access
+        if access is not None and reads and access.space in (Space.SHARED, Space.LOCAL):
+            return True
         if access is not None and (atom in access.index.deep_atoms or atom in access.guard.deep_atoms):
             return True
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class LostUpdate:
+    """`store` puts back what `load` read from the same data-dependent element, plus something: not one atomic step."""
+
+    store: Access
+    load: Access
+
+
+def lost_updates(kernel: Kernel) -> Iterator[LostUpdate]:
+    """Read-modify-writes at an index read from memory by each lane: two lanes with one index lose an update."""
+    for store in kernel.accesses:
+        if store.kind is not AccessKind.STORE or not is_external(store) or store.value is None or store.index.is_opaque:
+            continue
+        if not any(atom.kind is AtomKind.LOAD and _varies(atom) for atom in store.index.atoms()):
+            continue
+        if _lane_owns(store):
+            continue
+        for part in ancestors(store.value, 400):
+            load = part.access
+            if part.op == "load" and load is not None and load.buffer is store.buffer and load.index == store.index:
+                yield LostUpdate(store, load)
+                break
+
+
+def _varies(atom: Atom) -> bool:
+    return any(a.axis is not None and a.axis.kind is not AxisKind.LOOP for arg in atom.args for a in arg.deep_atoms)
+
+
+def _lane_owns(store: Access) -> bool:
+    """Whether a lane's own number is added to the loaded index (a row of a page table): lanes then differ anyway."""
+    return any(atom.axis is not None and atom.axis.kind is not AxisKind.LOOP for atom in store.index.atoms())

@@ -75,9 +75,8 @@ def moves_whole_tiles(term: Expr, lane: Axis) -> bool:
     if extent is not None and term.divided_by(extent) is not None:
         return True
     if lane.thread and len(mono) == 1 and mono[0].axis is not None:
-        # blockIdx.x * 256 + threadIdx.x with the block size as a literal: the same launch dimension
-        axis = mono[0].axis
-        return axis.kind is AxisKind.GRID and axis.index == lane.index and coeff >= 2
+        # blockIdx.x * 256 + threadIdx.x with a literal block size; in transposes blockIdx.y goes with threadIdx.x
+        return mono[0].axis.kind is AxisKind.GRID and coeff >= 2
     if lane.thread and len(mono) == 2:
         axes = [atom.axis for atom in mono if atom.axis is not None]
         sizes = [atom for atom in mono if atom.kind is AtomKind.PARAM and atom.name.isupper()]

@@ -8,6 +8,7 @@ from kernlint.analysis.launches import LaunchView, views
 from kernlint.analysis.overflow import (
     NarrowCounter,
     NarrowProduct,
+    admitted_over_limit,
     bounded_below_limit,
     is_row_offset,
     is_tensor_size,
@@ -137,6 +138,8 @@ class OffsetOverflow(Rule):
     ) -> Confidence:
         """HIGH for a row offset when the interface, the kernel or the launch shows that tensors may be large."""
         if any(product.widened_late or narrows_a_factor(product.product) for product in found):
+            return Confidence.HIGH
+        if any(admitted_over_limit(product, view) for product in found for view in perspectives):
             return Confidence.HIGH
         rows = [product for product in found if is_row_offset(product)]
         if not rows:

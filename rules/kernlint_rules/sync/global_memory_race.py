@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernlint.analysis.ownership import SharedStore, shared_stores
+from kernlint.analysis.ownership import SharedStore, lost_updates, shared_stores
 from kernlint.finding import Confidence, Finding, Severity
 from kernlint.ir.expr import brief
 from kernlint.ir.kernel import Framework, Kernel
@@ -65,6 +65,15 @@ __global__ void row_scale(const float* x, float* y, int n) {
 void launch(const float* x, float* y, int rows, int n) { row_scale<<<rows, 128>>>(x, y, n); }
 """,
         ),
+        Example(
+            "a histogram without atomics",
+            """\
+__global__ void histogram(const int* bin, int* count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) count[bin[i]] += 1;  //~ KL202
+}
+""",
+        ),
     )
     silent = (
         Example(
@@ -92,6 +101,16 @@ void launch(const float* x, float* y, int rows, int n) { row_scale<<<rows, 128>>
             groups.setdefault((found.axis.key, found.value_differs), []).append(found)
         for group in groups.values():
             yield self._report(group, kernel)
+        for update in lost_updates(kernel):
+            name = update.store.buffer.name if update.store.buffer else "memory"
+            yield self.finding(
+                update.store.span,
+                f"Updates of `{name}` get lost when two lanes share an index. The element is read, changed and written "
+                f"back, and its index `{brief(update.store.index)}` comes from memory: use an atomic.",
+                related=[(update.load.span, "read here")] if update.load.span != update.store.span else [],
+                kernel=kernel.name,
+                evidence={"index": repr(update.store.index)},
+            )
 
     def _report(self, group: list[SharedStore], kernel: Kernel) -> Finding:
         found = max(group, key=lambda store: (store.confidence, -store.access.ordinal))
