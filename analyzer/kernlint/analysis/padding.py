@@ -25,7 +25,7 @@ from kernlint.finding import Confidence
 from kernlint.ir.condition import TRUE, Condition
 from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, const, substitute
 from kernlint.ir.kernel import Framework, Kernel, Loop
-from kernlint.ir.value import Value
+from kernlint.ir.value import Value, ancestors
 
 _SINKS = {"reduce", "dot", "scan", "sort"}
 
@@ -42,8 +42,9 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
         result = interpret([*sinks, *carries, *(exchange.source for exchange in exchanges)])
         for sink in sinks:
             faults += _faults_at(sink, result)
+        reduced = {id(value) for sink in sinks if sink.op == "reduce" for value in ancestors(sink, 400)}
         for carry in carries:
-            faults += _faults_of_accumulation(carry, result)
+            faults += _faults_of_accumulation(carry, result, id(carry) in reduced)
         for exchange in exchanges:
             faults += exchange_faults(exchange, result)
     always = _AlwaysTrue(kernel)
@@ -182,13 +183,16 @@ def _dot_fault(sink: Value, entry: Entry, left: LaneState, right: LaneState) -> 
     return []
 
 
-def _faults_of_accumulation(carry: Value, result: PaddingResult) -> list[PaddingFault]:
-    """`acc += x` in a loop, where x has lanes padded in some iterations only: acc keeps what they held."""
+def _faults_of_accumulation(carry: Value, result: PaddingResult, is_reduced: bool) -> list[PaddingFault]:
+    """`acc += x` in a loop, where x has lanes padded in some iterations only: acc keeps what they held.
+
+    Lanes that an operation moved count only when the accumulator's lanes are reduced to one number afterwards.
+    """
     loop = carry.attrs.get("loop")
     if not isinstance(loop, Loop):
         return []
     step = accumulation(carry)
-    if step is None or step.operation not in ("sum", "max", "min") or step.at.op in ("fma", "dot"):
+    if step is None or step.operation not in ("sum", "prod", "max", "min") or step.at.op in ("fma", "dot"):
         return []
     found = []
     for entry in result.of(step.added).entries:
@@ -197,7 +201,7 @@ def _faults_of_accumulation(carry: Value, result: PaddingResult) -> list[Padding
         if any(excludes(entry.condition, guard) for guard in step.guards):
             continue
         fault = judge(step.at, step.operation, step.added, entry, None)
-        if fault is not None and fault.kind is not Fault.MOVED:
+        if fault is not None and (is_reduced or fault.kind is not Fault.MOVED):
             found.append(fault)
     return found
 
