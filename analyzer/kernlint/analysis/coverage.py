@@ -117,6 +117,9 @@ def _cap_of(tiles: Expr) -> int | None:
 def floor_tiles(tiles: Expr) -> tuple[Expr, Expr] | None:
     """(n, b) when the expression is n // b and not a rounded-up division in disguise."""
     atom = tiles.single_atom
+    if atom is not None and atom.kind is AtomKind.MAX:
+        open_ = [arg for arg in atom.args if isinstance(arg, Expr) and arg.constant is None]
+        return floor_tiles(open_[0]) if len(open_) == 1 else None  # max(1, n // b)
     if atom is None or atom.kind is not AtomKind.FLOORDIV or as_cdiv(tiles) is not None:
         return None
     n, b = atom.args

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernlint.analysis.host_memory import accesses_of, storage_name
@@ -46,6 +46,11 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
             if flat is not None:
                 yield BorrowedLayout(name, tensor, None, flat, launch)
             continue
+        if tensor.contiguous is True and tensor.init in ("empty", "zeros", "full"):
+            foreign = _foreign_strides(accesses_of(kernel, name), tensor, tensors, view)
+            if foreign is not None:
+                yield BorrowedLayout(name, tensor, foreign[0], foreign[1], launch)
+            continue
         if tensor.contiguous is not None or tensor.init != "given" or tensor.alias_of:
             continue
         for access in accesses_of(kernel, name):
@@ -53,6 +58,21 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
             if owner is not None:
                 yield BorrowedLayout(name, tensor, owner, access, launch)
                 break
+
+
+def _foreign_strides(
+    accesses: list[Access], tensor: TensorFacts, tensors: Mapping[str, TensorFacts], view: LaunchView
+) -> tuple[TensorFacts, Access] | None:
+    """A fresh, dense tensor walked by `x.stride(i)` of a tensor whose layout nobody checked."""
+    loose = [t for t in tensors.values() if t.contiguous is None and t.init == "given" and not t.alias_of]
+    for access in accesses:
+        strides = {a.name for a in view.host_atoms(access.index) if ".stride(" in a.name}
+        if any(name.startswith(f"{storage_name(tensor)}.") for name in strides):
+            continue
+        for other in loose:
+            if any(name.startswith(f"{other.name}.stride(") for name in strides):
+                return other, access
+    return None
 
 
 def _ignores_strides(access: Access, tensor: TensorFacts, view: LaunchView) -> bool:

@@ -185,9 +185,14 @@ def is_row_offset(found: NarrowProduct) -> bool:
     address = found.access.attrs.get("address")
     if isinstance(address, Value) and _has_wide_product(address):
         return False  # the outer offset of this very address is wide, and bounds this one
-    in_row = {axis.key for axis in axes_of(found.row) if axis.kind is AxisKind.LANE}
+    in_row = lanes_in(found.row)
     in_index = {axis.key for axis in axes_of(index) if axis.kind in (AxisKind.LANE, AxisKind.LOOP)}
-    return not in_row and bool(in_index)
+    return bool(in_index - in_row)
+
+
+def lanes_in(row: Expr) -> set[str]:
+    """Keys of the lane axes of a row number: a tile of rows, as in a matrix product, has them."""
+    return {axis.key for axis in axes_of(row) if axis.kind is AxisKind.LANE}
 
 
 def bounded_below_limit(found: NarrowProduct, view: LaunchView) -> bool:
@@ -242,10 +247,30 @@ def _atom_bound(atom: Atom, view: LaunchView) -> int | None:
         if bound is None and atom.axis.kind is AxisKind.GRID and atom.axis.index > 0:
             return 65535
         return bound
+    if atom.args:
+        return _operation_bound(atom, view)
     for fact in view.facts:
         limit = _limit_of(fact, atom)
         if limit is not None:
             return limit
+    return None
+
+
+def _operation_bound(atom: Atom, view: LaunchView) -> int | None:
+    """The greatest value of a quotient, remainder, minimum, maximum or select of bounded parts."""
+    parts = [arg for arg in atom.args if isinstance(arg, Expr)]
+    bounds = [upper_bound(view.of(part), view) for part in parts]
+    if atom.kind is AtomKind.MIN:
+        known = [bound for bound in bounds if bound is not None]
+        return min(known) if known else None
+    if atom.kind is AtomKind.MOD:
+        return bounds[1] - 1 if bounds[1] is not None else bounds[0]
+    first = bounds[0] if bounds else None
+    if atom.kind is AtomKind.FLOORDIV:
+        divisor = parts[1].constant
+        return first // divisor if first is not None and divisor is not None and divisor > 0 else first
+    if atom.kind in (AtomKind.MAX, AtomKind.SELECT) and None not in bounds:
+        return max(bound for bound in bounds if bound is not None)
     return None
 
 
@@ -281,7 +306,17 @@ def _has_wide_product(address: Value) -> bool:
 
 
 def _grows(value: Value) -> bool:
-    return value.expr is not None and any(_counts(atom) for atom in value.expr.deep_atoms)
+    """Whether the value counts something of run-time length: programs, loaded indices, turns of an open loop."""
+    if value.expr is None:
+        return False
+    return any(_counts(atom) or _turns_openly(atom) for atom in value.expr.deep_atoms)
+
+
+def _turns_openly(atom: Atom) -> bool:
+    axis = atom.axis
+    if axis is None or axis.kind is not AxisKind.LOOP:
+        return False
+    return axis.extent is None or axis.extent.constant is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from kernlint.analysis.overflow import (
     bounded_below_limit,
     is_row_offset,
     is_tensor_size,
+    lanes_in,
     narrow_counters,
     narrow_products,
     narrows_a_factor,
@@ -142,8 +143,11 @@ class OffsetOverflow(Rule):
         if any(admitted_over_limit(product, view) for product in found for view in perspectives):
             return Confidence.HIGH
         rows = [product for product in found if is_row_offset(product)]
+        if rows and widens_elsewhere(kernel):
+            return Confidence.HIGH
+        rows = [product for product in rows if not lanes_in(product.row)]
         if not rows:
             return Confidence.MEDIUM
         strides = [view.of(product.stride) for view in perspectives if view.launch is not None for product in rows]
         sized = any(is_tensor_size(atom) for stride in strides for atom in stride.deep_atoms)
-        return Confidence.HIGH if sized or widens_elsewhere(kernel) else Confidence.MEDIUM
+        return Confidence.HIGH if sized else Confidence.MEDIUM

@@ -130,6 +130,11 @@ def relu_left(x):
                     f"`{name}` is walked as one flat array, but it is not contiguous. It is a view with gaps or in "
                     f"another order; `{found.param}` reads its neighbours' elements."
                 )
+            elif found.tensor.init != "given":
+                text = (
+                    f"`{name}` is walked by the strides of `{found.owner.name}`, which nobody checks. It is dense; "
+                    f"a sliced or transposed `{found.owner.name}` makes the kernel miss its rows."
+                )
             else:
                 text = (
                     f"`{name}` is read by the strides of `{found.owner.name}`, its own layout unchecked. "
