@@ -27,6 +27,9 @@ SILENT = {
     "whole blocks leave": "if (blockIdx.x >= rows) return;\n__syncthreads();",
     "branch on a parameter": "if (n > 100) __syncthreads();",
     "branch that all 256 threads take": "if (t < 256) { s[t] = x[i]; __syncthreads(); }",
+    "halving for all": (
+        "for (int h = blockDim.x / 2; h > 0; h >>= 1) { if (t < h) s[t] += s[t + h]; __syncthreads(); }"
+    ),
     "equal trip counts": "for (int c = t; c < 1024; c += 256) { s[t] = x[c]; __syncthreads(); }",
     "length read at a uniform index": "int len = lengths[blockIdx.x];\nif (len == 0) return;\n__syncthreads();",
     "loop to a uniform length": "for (int c = 0; c < lengths[blockIdx.x]; ++c) { s[t] = x[c]; __syncthreads(); }",
@@ -53,6 +56,9 @@ FLAGGED = {
     "data of each thread decides": "if (x[i] > 0.0f) {\n    __syncthreads();  //~ KL203\n}",
     "leaving a loop one by one": (
         "for (int c = 0; c < n; ++c) {\n    if (x[i * n + c] < 0.0f) break;  //~ KL203\n    __syncthreads();\n}"
+    ),
+    "halving while the thread takes part": (
+        "for (int h = blockDim.x / 2; t < h; h >>= 1) {\n    __syncthreads();  //~ KL203\n    s[t] += s[t + h];\n}"
     ),
     "strided loop": "for (int c = t; c < n; c += 256) {\n    s[t] = x[c];\n    __syncthreads();  //~ KL203\n}",
     "length of each thread": (
@@ -83,9 +89,18 @@ def test_flagged(title: str) -> None:
     assert found == expected
 
 
-def test_a_barrier_in_a_helper_is_reported_where_it_stands() -> None:
-    found, _ = flagged_lines(source("if (t < 128) {\n    s[t] = x[i];\n    meet();\n}"), Confidence.HIGH)
-    assert len(found) == 1
+def test_a_barrier_in_a_helper_is_reported_at_the_call_under_the_branch() -> None:
+    text = source("if (t < 128) {\n    s[t] = x[i];\n    meet();\n}")
+    call = next(number for number, line in enumerate(text.splitlines(), 1) if line.strip() == "meet();")
+    found, _ = flagged_lines(text, Confidence.HIGH)
+    assert found == [call]
+
+
+def test_a_branch_inside_a_helper_is_reported_there() -> None:
+    helper = "__device__ void meet() {\n    if (threadIdx.x < 9)\n        __syncthreads();\n}"
+    text = source("meet();\ns[t] = 0.0f;\nmeet();").replace("__device__ void meet() { __syncthreads(); }", helper)
+    found, _ = flagged_lines(text, Confidence.HIGH)
+    assert found == [3]
 
 
 def test_sizes_known_to_fill_every_block_make_the_early_return_uniform() -> None:

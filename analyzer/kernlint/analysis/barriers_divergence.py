@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kernlint.analysis.lanes import Evaluator, spread, spread_lanes
-from kernlint.analysis.lanes_iterations import environments
+from kernlint.analysis.lanes_iterations import MAX_STEPS, environments, loop_states
 from kernlint.analysis.lanes_scenario import LARGE, SMALL, Scenario, scenarios
 from kernlint.analysis.uniformity import Spread, uniformity
 from kernlint.ir.condition import Condition
 from kernlint.ir.kernel import Barrier, BarrierKind, Branch, Exit, Frame, Kernel, Loop, Region
 from kernlint.ir.types import Space, Span
 from kernlint.ir.value import Value, ancestors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _BLOCK_WIDE = (BarrierKind.BLOCK, BarrierKind.GRID)
 
@@ -32,6 +37,12 @@ class Divergence:
     threads: tuple[str, str] | None = None
     certain: bool = True
     spread: Spread = Spread.THREAD
+
+    @property
+    def places(self) -> list[Span]:
+        """Where each barrier, or the call that leads to it, is written: in the function in which threads part.  A
+        helper with barriers is fine by itself; what is at fault is calling it there."""
+        return [_place_behind(self.frame, barrier) for barrier in self.barriers]
 
 
 @dataclass
@@ -62,6 +73,17 @@ def _span(frame: Frame) -> Span | None:
     if frame.loop is not None:
         return frame.loop.span
     return frame.branch.span if frame.branch is not None else None
+
+
+def _place_behind(frame: Frame, barrier: Barrier) -> Span:
+    """The barrier or, of the calls it was inlined through, the one in the same function as the frame: among these
+    places, the nearest behind the frame."""
+    start = _span(frame)
+    if start is None or not barrier.inlined_at:
+        return barrier.span
+    places = [place for place in (*barrier.inlined_at, barrier.span) if place.path == start.path]
+    behind = [place for place in places if place.start >= start.start]
+    return min(behind, key=lambda place: place.start, default=barrier.span)
 
 
 def _exit_span(kernel: Kernel, frame: Frame, barrier: Barrier) -> Span | None:
@@ -140,6 +162,7 @@ def _judge(kernel: Kernel, place: _Found) -> Iterator[Divergence]:
                 if answer:
                     threads = (scenario.block.show(answer[0]), scenario.block.show(answer[1]))
                     parts = [f.condition for f in place.prefix] + [frame.condition]
+                    parts += [turning] if (turning := _turning(frame.loop)) is not None else []
                     sure = not any(atom.key in scenario.assumed for part in parts for atom in part.deep_atoms)
                     yield Divergence(kind, span, barriers, frame, threads, sure, how)
                     return
@@ -201,16 +224,40 @@ def _parting(
         turns = np.maximum(spread_lanes(trips, threads), 0)
         most = np.max(turns[arriving]) if arriving.any() else 0
         taking, leaving = arriving & (turns == most), arriving & (turns < most)
+    elif frame.loop is not None:
+        return _leaving_early(frame.loop, arriving, at)
     else:
-        condition: Condition | None = frame.condition
-        if frame.loop is not None:
-            condition = frame.loop.condition.cond if frame.loop.condition is not None else None
-        if condition is None:
-            return None
-        must, may = at.truth(condition)
+        must, may = at.truth(frame.condition)
         if np.any(np.logical_xor(must, may)):
             return None
         taking, leaving = arriving & spread(must, threads), arriving & ~spread(may, threads)
+    return _one_of_each(taking, leaving)
+
+
+def _one_of_each(taking: NDArray[np.bool_], leaving: NDArray[np.bool_]) -> tuple[int, int] | tuple[()]:
     if taking.any() and leaving.any():
-        return int(np.argmax(taking)), int(np.argmax(leaving))
+        return int(taking.argmax()), int(leaving.argmax())
+    return ()
+
+
+def _turning(loop: Loop | None) -> Condition | None:
+    """What must hold for another turn of a loop that is not counted."""
+    return loop.condition.cond if loop is not None and loop.condition is not None else None
+
+
+def _leaving_early(loop: Loop, arriving: NDArray[np.bool_], at: Evaluator) -> tuple[int, int] | tuple[()] | None:
+    """`_parting` for a loop that is not counted (`half >>= 1`): it is run, until threads disagree or all are out."""
+    import numpy as np
+
+    condition = _turning(loop)
+    if condition is None:
+        return None
+    for state in loop_states(loop, at, MAX_STEPS):
+        must, may = at.extended(state).truth(condition)
+        if np.any(np.logical_xor(must, may)):
+            return None
+        taking = arriving & spread(must, arriving.size)
+        found = _one_of_each(taking, arriving & ~taking)
+        if found or not taking.any():
+            return found
     return ()

@@ -104,7 +104,9 @@ class BarrierDivergence(Rule):
         barriers = [(b.span, "a barrier") for b in found.barriers[:4]]
         where, related = found.span, barriers
         if found.kind != "exit":
-            where, related = barriers[0][0], [(found.span, f"the {found.kind} where threads part"), *barriers[1:]]
+            where = found.places[0]
+            parting = (found.span, f"the {found.kind} where threads part")
+            related = [parting, *(pair for pair in barriers if pair[0] is not where)]
         return self.finding(
             where,
             what,
