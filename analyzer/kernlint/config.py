@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kernlint.config_keys import BY_NAME, KEYS
+from kernlint.records import dataclass
 
 FILE_NAME = "kernlint.toml"
 

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from kernlint.records import dataclass
 
 TEXT, LIST, TABLE, FLAG, NUMBER, LISTS = "string", "list", "table", "boolean", "integer", "table of lists"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kernlint.ir.types import Span
+from kernlint.records import dataclass
 
 
 class Severity(enum.IntEnum):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from importlib import resources
+
+from kernlint.records import dataclass
 
 # word, least precision, fewest triaged findings that may carry the word.
 _WORDS = (("very-high", 0.98, 50), ("high", 0.90, 10), ("medium", 0.70, 5))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kernlint.finding import Finding
+from kernlint.records import dataclass
 from kernlint.rule import Rule
 from kernlint.source.file import SourceFile
 

@@ -16,12 +16,13 @@ Class creation fails when documentation or examples are missing, so an undocumen
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from kernlint.finding import Confidence, Finding, Related, Severity
 from kernlint.ir.kernel import Framework, Kernel, Launch, Module
 from kernlint.ir.types import Span
+from kernlint.records import dataclass
 from kernlint.source.suppressions import SuppressionUse
 
 _REQUIRED_TEXT = ("code", "name", "kind", "summary", "why", "advice")

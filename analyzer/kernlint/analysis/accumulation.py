@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kernlint.ir.condition import Condition, negate
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.finding import Confidence
 from kernlint.ir.condition import Condition, conj
@@ -16,6 +15,7 @@ from kernlint.ir.expr import Atom, Expr, axis_expr, substitute
 from kernlint.ir.kernel import Access, AccessKind, Autotune, Kernel
 from kernlint.ir.types import Space
 from kernlint.ir.value import Value, ancestors
+from kernlint.records import dataclass
 
 # Running these twice leaves what running them once leaves, or exchanges a lock.
 _REPEATABLE_ATOMICS = {"max", "min", "and", "or", "xchg", "exch", "cas", "umax", "umin"}

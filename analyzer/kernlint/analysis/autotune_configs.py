@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.analysis.precision_types import Types
 from kernlint.analysis.shared_memory_estimate import shared_memory
 from kernlint.finding import Confidence
 from kernlint.ir.expr import Atom, AtomKind, Expr, const, substitute
 from kernlint.ir.kernel import Config, Kernel
+from kernlint.records import dataclass
 from kernlint.target.limits import (
     ARCHITECTURES,
     MAX_THREADS_PER_BLOCK,

@@ -7,13 +7,14 @@ together.  Requests of 8 bytes per lane are served by half-warps, of 16 bytes by
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.analysis.lanes import WARP
 from kernlint.analysis.lanes_access import Touch, element_bytes, touch
 from kernlint.analysis.lanes_scenario import Scenario
 from kernlint.ir.kernel import Access
+from kernlint.records import dataclass
 from kernlint.target.limits import BANK_BYTES, SHARED_BANKS
 
 if TYPE_CHECKING:

@@ -9,12 +9,13 @@ next; a loop pairs its own `last` with its own `first`, in the next iteration.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kernlint.ir.condition import FALSE, TRUE, Condition, Connective, conj, disj, negate
 from kernlint.ir.expr import axes_of
 from kernlint.ir.kernel import Access, Barrier, BarrierKind, Branch, Exit, Kernel, Loop, Region
 from kernlint.ir.types import Space
+from kernlint.records import dataclass
 
 MAX_PAIRS = 3000
 MAX_REACH = 120  # accesses kept on each side

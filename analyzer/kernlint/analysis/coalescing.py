@@ -6,12 +6,11 @@ apart need 32, each of which carries 28 bytes nobody asked for in this request.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kernlint.analysis.lanes import WARP
 from kernlint.analysis.lanes_access import Touch, touch
 from kernlint.analysis.lanes_scenario import Scenario
 from kernlint.ir.kernel import Access
+from kernlint.records import dataclass
 from kernlint.target.limits import SECTOR_BYTES
 
 # A warp with fewer active lanes is not worth a remark.

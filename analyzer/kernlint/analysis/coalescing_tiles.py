@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kernlint.analysis.launches import views
 from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axes_of, axis_expr
 from kernlint.ir.kernel import Access, Kernel
+from kernlint.records import dataclass
 
 LARGE = 1 << 20
 MIN_LANES = 16  # a tile axis shorter than this does not fill a request

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_plain_extent
 from kernlint.analysis.launches import LaunchView, view_of
@@ -15,6 +14,7 @@ from kernlint.ir.condition import at_most
 from kernlint.ir.expr import AtomKind, Axis, AxisKind, Expr, const
 from kernlint.ir.host import GridDim
 from kernlint.ir.kernel import Access, AccessKind, Kernel, Launch
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

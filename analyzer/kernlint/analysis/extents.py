@@ -15,7 +15,6 @@ compile-time branch whose other arm guards it, or when a proof shows that every 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.analysis.launches import LaunchView, is_compile_time, views
 from kernlint.analysis.prove import provable
@@ -33,6 +32,7 @@ from kernlint.ir.condition import Condition, less
 from kernlint.ir.expr import AtomKind, AxisKind, Expr
 from kernlint.ir.kernel import Access, Branch, Framework, Kernel
 from kernlint.ir.types import Space, Span
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_external, is_plain_extent
 from kernlint.analysis.launches import LaunchView, views
@@ -19,6 +18,7 @@ from kernlint.finding import Confidence
 from kernlint.ir.condition import Condition, Connective, at_most, conj
 from kernlint.ir.expr import ONE, ZERO, Atom, AtomKind, Expr, axes_of, const, substitute
 from kernlint.ir.kernel import Access, AccessKind, Kernel
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

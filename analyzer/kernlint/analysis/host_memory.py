@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.ir.expr import AtomKind, Axis, AxisKind
 from kernlint.ir.host import TensorFacts
 from kernlint.ir.kernel import Access, AccessKind, Kernel, Launch
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from kernlint.ir.condition import Condition, Connective
 from kernlint.ir.expr import Atom, AtomKind, Expr
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

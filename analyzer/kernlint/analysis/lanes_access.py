@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.analysis.lanes import Evaluator, spread, spread_lanes
 from kernlint.analysis.lanes_scenario import Scenario
 from kernlint.ir.kernel import Access
 from kernlint.ir.types import TYPES, ElementType
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

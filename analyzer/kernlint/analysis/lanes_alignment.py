@@ -5,14 +5,13 @@ What counts is the offset at the cast from float* to float4*: elements added lat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kernlint.analysis.lanes_scenario import scenarios
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.types import Span
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 MAX_CHAIN = 60  # values followed from an access back to the cast
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.host import Launch
 from kernlint.ir.kernel import Access, Branch, Kernel, Loop, ParamRole
+from kernlint.records import dataclass
 
 MAX_SCENARIOS = 4
 ATOMS_PER_SCENARIO = 60_000

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from kernlint.analysis.lanes import Evaluator
 from kernlint.ir.condition import Condition, Connective
 from kernlint.ir.expr import Atom, AtomKind, Expr
+from kernlint.records import dataclass
 
 LARGE = 100_003  # sizes that leave no guard of a first tile false
 SMALL = 37  # sizes smaller than any block, so that edges show

@@ -10,7 +10,6 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kernlint.analysis.prove import provable
 from kernlint.ir import arith
@@ -20,6 +19,7 @@ from kernlint.ir.host import GridDim, Launch
 from kernlint.ir.kernel import Kernel, ParamRole
 from kernlint.ir.types import Space
 from kernlint.ir.value import Buffer
+from kernlint.records import dataclass
 from kernlint.target.limits import MAX_GRID_DIM
 
 

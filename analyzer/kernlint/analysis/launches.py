@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from kernlint.analysis.prove import divisibility_facts, divisible
 from kernlint.ir.condition import Condition, less
 from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, launch_dim, substitute
 from kernlint.ir.kernel import Framework, Kernel, Launch
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True)

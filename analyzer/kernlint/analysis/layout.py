@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kernlint.analysis.host_memory import accesses_of, storage_name
 from kernlint.analysis.launches import LaunchView, view_of
@@ -11,6 +10,7 @@ from kernlint.analysis.tiles import axis_atom, coordinates, lanes_of
 from kernlint.ir.expr import ONE, AxisKind, axes_of
 from kernlint.ir.host import TensorFacts
 from kernlint.ir.kernel import Access, Launch
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

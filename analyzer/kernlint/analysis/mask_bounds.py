@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_external, is_plain_extent
 from kernlint.analysis.launches import LaunchView, is_compile_time, views
@@ -16,6 +15,7 @@ from kernlint.ir.expr import ONE, Axis, AxisKind, Expr, axes_of, const
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.types import Span
 from kernlint.ir.value import ancestors
+from kernlint.records import dataclass
 
 
 class Mismatch(enum.Enum):

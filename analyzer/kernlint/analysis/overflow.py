@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_external
 from kernlint.analysis.launches import LaunchView
@@ -13,6 +12,7 @@ from kernlint.ir.expr import Atom, AtomKind, AxisKind, Expr, axes_of
 from kernlint.ir.kernel import Access, Kernel, Loop
 from kernlint.ir.types import ElementType
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 LIMIT = 2**31
 _FEW = 4096

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_external
 from kernlint.analysis.launches import LaunchView, view_of
@@ -15,6 +14,7 @@ from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, brief
 from kernlint.ir.kernel import Access, AccessKind, Kernel
 from kernlint.ir.types import Space, Span
 from kernlint.ir.value import Value, ancestors
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kernlint.analysis.padding_state import (
     DATA,
@@ -20,6 +19,7 @@ from kernlint.analysis.padding_state import (
 from kernlint.analysis.padding_transfer import is_exchange, state_at, transfer
 from kernlint.ir.kernel import Loop
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 _PASSES = 4
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from kernlint.analysis.padding_identity import is_identity, magnitude_by_name, needed_identity
 from kernlint.analysis.padding_state import Entry, Lane, LaneState
 from kernlint.finding import Confidence
 from kernlint.ir.condition import Condition
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 
 class Fault(enum.Enum):

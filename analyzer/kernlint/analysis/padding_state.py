@@ -9,11 +9,12 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kernlint.ir.condition import Condition, Connective, negate
 from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axes_of, of_atom
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 MAX_ENTRIES = 16
 # Anything at least this far out is meant as infinity: half precision ends at 65504, kernels write 1e4 .. finfo.max.

@@ -7,7 +7,6 @@ combined by warp shuffles, through shared memory, or by block-wide helpers (whic
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.analysis.accumulation import OPERATIONS, accumulation
 from kernlint.analysis.padding_identity import is_identity, is_magnitude_name, magnitude_by_name
@@ -20,6 +19,7 @@ from kernlint.ir.condition import TRUE, Condition
 from kernlint.ir.kernel import AccessKind, Kernel
 from kernlint.ir.types import Space
 from kernlint.ir.value import Buffer, Value
+from kernlint.records import dataclass
 
 _DEPTH = 6
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.analysis.accumulation import accumulation
 from kernlint.analysis.padding_state import lane_dims
@@ -24,6 +23,7 @@ from kernlint.ir.expr import Expr, axis_expr
 from kernlint.ir.kernel import Access, AccessKind, Kernel, Loop
 from kernlint.ir.types import ElementType, Space
 from kernlint.ir.value import Value, ancestors
+from kernlint.records import dataclass
 
 # Unit roundoff: half the distance from 1 to the next number.
 UNIT_ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float8e4m3": 2.0**-4, "float8e5m2": 2.0**-3}

@@ -7,11 +7,11 @@ follow a tensor of unknown type are *generic*: 16 bits in half-precision runs, 3
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kernlint.ir.kernel import Kernel
 from kernlint.ir.types import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, ElementType
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 _SHAPE_ONLY = {"expand", "broadcast", "trans", "reshape", "join_lanes", "split_lanes", "sort", "shuffle"}
 _UNARY = {"neg", "abs", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "erf",

@@ -7,12 +7,11 @@ out, so what is over a limit by this estimate is over it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kernlint.analysis.precision_types import Types
 from kernlint.ir.expr import Atom, Expr, substitute
 from kernlint.ir.kernel import Kernel, Loop
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 _PASS_THROUGH = {"cast", "trans", "mul", "where", "expand", "broadcast", "reshape"}
 # When no launch tells the element type, operands of dot products are taken to be half precision.

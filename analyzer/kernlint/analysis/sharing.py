@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.analysis.barriers import Pair, orders_threads, orders_warp, unordered_pairs
@@ -22,6 +22,7 @@ from kernlint.ir.condition import Condition
 from kernlint.ir.expr import AtomKind, Expr
 from kernlint.ir.kernel import Access, AccessKind, Barrier, Kernel, Loop
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from kernlint.analysis.lanes_access import Touch, element_bytes, element_stride, touch
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.types import Space
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

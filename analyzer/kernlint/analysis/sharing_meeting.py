@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.analysis.lanes import MAX_THREADS
 from kernlint.ir.expr import AtomKind
 from kernlint.ir.kernel import Access, AccessKind
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.analysis.extents import is_external
 from kernlint.analysis.prove import provable
@@ -14,6 +13,7 @@ from kernlint.ir.expr import Expr
 from kernlint.ir.kernel import Access, AccessKind, Kernel
 from kernlint.ir.types import Span
 from kernlint.ir.value import Value
+from kernlint.records import dataclass
 
 _TRANSPARENT = {"cast", "broadcast", "expand", "reshape", "trans", "neg"}
 

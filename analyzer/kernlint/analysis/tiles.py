@@ -12,12 +12,12 @@ something else than X, which is how a mask on the tile-local index shows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from kernlint.ir.arith import as_cdiv, as_floordiv
 from kernlint.ir.condition import Condition, Connective
 from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, Expr, axes_of, axis_expr
 from kernlint.ir.kernel import Access, Loop
+from kernlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

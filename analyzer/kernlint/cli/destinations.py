@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from kernlint.cli.terminal import terminal_width, wants_color
+from kernlint.records import dataclass
 from kernlint.report_data import Report
 
 # The formats a person reads: they say themselves what went wrong in the run.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -29,6 +28,7 @@ from kernlint.engine.discover import Discovery, FoundFile, MissingPathError, dis
 from kernlint.engine.ignorefiles import repository_root
 from kernlint.engine.run import Outcome, Run, Sources, repository_paths, run
 from kernlint.finding import Finding
+from kernlint.records import dataclass
 from kernlint.report_data import Notification, Report
 
 if TYPE_CHECKING:

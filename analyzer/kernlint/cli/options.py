@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -16,6 +16,7 @@ from kernlint.engine.ignorefiles import Patterns
 from kernlint.engine.packs import PackError, load_packs
 from kernlint.engine.selection import Selection, UnknownSelectorError
 from kernlint.finding import Confidence, Severity
+from kernlint.records import dataclass
 from kernlint.rule import Rule
 
 

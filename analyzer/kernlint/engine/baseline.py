@@ -11,11 +11,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kernlint.finding import Finding
 from kernlint.fingerprint import finding_fingerprint
+from kernlint.records import dataclass
 from kernlint.source.file import SourceFile
 
 _VERSION = 1

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kernlint.finding import Finding
 from kernlint.ir.kernel import Kernel, Launch, Module
 from kernlint.ir.types import Span
 from kernlint.lift import lift_module
+from kernlint.records import dataclass
 from kernlint.report_data import Notification
 from kernlint.rule import Context, Rule
 from kernlint.source.file import Resolver, SourceFile

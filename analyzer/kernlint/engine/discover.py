@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kernlint.engine.ignorefiles import IgnoreFiles, Patterns
+from kernlint.records import dataclass
 from kernlint.report_data import Notification
 from kernlint.source.languages import CPP_SUFFIXES, language_of
 from kernlint.source.project import shown

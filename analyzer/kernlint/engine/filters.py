@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.engine.ignorefiles import Patterns
 from kernlint.finding import Confidence, Finding, Severity
+from kernlint.records import dataclass
 from kernlint.source.file import SourceFile
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kernlint.engine.check import FileResult, Settings, internal_error, sorted_findings
 from kernlint.engine.selection import Selection, nearest_label
 from kernlint.finding import Finding
+from kernlint.records import dataclass
 from kernlint.report_data import Notification
 from kernlint.rule import FileFacts, Rule
 from kernlint.source.file import SourceFile

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from kernlint.records import dataclass
 from kernlint.rule import Rule
 
 GROUP = "kernlint.rules"

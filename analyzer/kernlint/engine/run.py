@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kernlint.engine.binding import launchers_by_file
 from kernlint.engine.cache import Cache, digest, settings_key
@@ -16,6 +16,7 @@ from kernlint.engine.ignorefiles import repository_root
 from kernlint.engine.pool import run_tasks
 from kernlint.engine.worker import Launcher, Task, Worker
 from kernlint.finding import Finding
+from kernlint.records import dataclass
 from kernlint.report_data import Notification
 from kernlint.rule import Rule
 from kernlint.source.decode import why_unreadable

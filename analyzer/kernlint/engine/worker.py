@@ -8,7 +8,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import FrameType
 
 from kernlint.engine.binding import bind_from
@@ -24,6 +24,7 @@ from kernlint.engine.check import (
 from kernlint.ir.kernel import Module
 from kernlint.ir.types import Span
 from kernlint.lift import lift_module
+from kernlint.records import dataclass
 from kernlint.source.file import SourceFile
 from kernlint.source.project import Lookup, Project
 from kernlint.source.suppressions import find_suppressions

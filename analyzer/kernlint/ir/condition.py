@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
+
+from kernlint.ir.lazy import lazy
 
 if TYPE_CHECKING:
     from kernlint.ir.expr import Atom, Expr
@@ -41,7 +42,7 @@ class Condition:
         self.name = name
         self.parts = parts
 
-    @cached_property
+    @lazy
     def key(self) -> str:
         if self.expr is not None:
             return f"{self.op.value}({self.expr.key})"
@@ -55,12 +56,11 @@ class Condition:
     def __hash__(self) -> int:
         return hash(self.key)
 
-    @cached_property
+    @lazy
     def deep_atoms(self) -> frozenset[Atom]:
-        found: frozenset[Atom] = self.expr.deep_atoms if self.expr is not None else frozenset()
-        for part in self.parts:
-            found |= part.deep_atoms
-        return found
+        if self.expr is not None:
+            return self.expr.deep_atoms
+        return frozenset().union(*[part.deep_atoms for part in self.parts])
 
     def substitute(self, mapping: Mapping[Atom, Expr]) -> Condition:
         from kernlint.ir.expr import substitute
@@ -89,7 +89,7 @@ class Condition:
         for part in self.parts:
             yield from part.leaves()
 
-    @cached_property
+    @lazy
     def flags(self) -> frozenset[str]:
         """Names of the opaque booleans it depends on."""
         return frozenset(leaf.name for leaf in self.leaves() if leaf.op is Connective.FLAG)

@@ -13,9 +13,10 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from operator import attrgetter
 from typing import Union
+
+from kernlint.ir.lazy import lazy
 
 MAX_TERMS = 64
 MAX_KEY = 6000
@@ -137,12 +138,16 @@ class Expr:
         self._set([(len(mono), _mono_key(mono), mono, coeff) for mono, coeff in terms.items() if coeff])
 
     def _set(self, rows: list[_Row]) -> None:
-        if len(rows) > 1:
-            rows.sort()  # texts differ, so monomials are never compared
         self._rows = rows
-        self.terms: tuple[tuple[Monomial, int], ...] = tuple([(row[2], row[3]) for row in rows])
+        self.terms: tuple[tuple[Monomial, int], ...]
+        if len(rows) == 1:
+            row = rows[0]
+            self.terms = ((row[2], row[3]),)
+            return
+        rows.sort()  # texts differ, so monomials are never compared
+        self.terms = tuple([(row[2], row[3]) for row in rows])
 
-    @cached_property
+    @lazy
     def key(self) -> str:
         return "+".join([f"{coeff}*{text}" if size else str(coeff) for size, text, _, coeff in self._rows]) or "0"
 
@@ -223,39 +228,48 @@ class Expr:
         for mono, _ in self.terms:
             yield from mono
 
-    @cached_property
+    @lazy
     def deep_atoms(self) -> frozenset[Atom]:
         """Every atom, including those inside floor divisions, selects and the like."""
         found: set[Atom] = set()
-        for atom in self.atoms():
-            found.add(atom)
-            for arg in atom.args:
-                found |= arg.deep_atoms
+        for mono, _ in self.terms:
+            for atom in mono:
+                found.add(atom)
+                for arg in atom.args:
+                    found |= arg.deep_atoms
         return frozenset(found)
 
     def depends_on(self, atom: Atom) -> bool:
         return atom in self.deep_atoms
 
-    @cached_property
+    @lazy
     def is_opaque(self) -> bool:
         """True when any part of it was not understood (loads are understood: they are data)."""
         return any(atom.kind is AtomKind.OPAQUE for atom in self.deep_atoms)
 
     def coefficient(self, atom: Atom) -> Expr | None:
         """The factor of `atom` when the expression is linear in it, 0 when it does not occur, None when non-linear."""
+        if atom not in self.deep_atoms:
+            return ZERO
+        key = atom.key
         terms: dict[Monomial, int] = {}
         for mono, coeff in self.terms:
-            power = sum(1 for factor in mono if factor == atom)
-            if power > 1 or any(factor != atom and _inside(factor, atom) for factor in mono):
+            power = 0
+            for factor in mono:
+                if factor.key == key:
+                    power += 1
+                elif factor.args and _inside(factor, atom):
+                    return None
+            if power > 1:
                 return None
-            if power == 1:
-                rest = list(mono)
-                rest.remove(atom)
-                terms[tuple(rest)] = coeff
+            if power:
+                terms[tuple([factor for factor in mono if factor.key != key])] = coeff
         return Expr(terms)
 
     def without(self, atom: Atom) -> Expr:
         """The terms in which `atom` is not a factor."""
+        if atom not in self.deep_atoms:
+            return self
         return Expr({mono: coeff for mono, coeff in self.terms if atom not in mono})
 
     def divided_by(self, divisor: Expr) -> Expr | None:
@@ -280,7 +294,10 @@ class Expr:
 
 
 def _inside(atom: Atom, wanted: Atom) -> bool:
-    return any(wanted in arg.deep_atoms for arg in atom.args)
+    for arg in atom.args:  # noqa: SIM110  (asked very often: a generator would cost more than the answer)
+        if wanted in arg.deep_atoms:
+            return True
+    return False
 
 
 def _too_big(text: str) -> Expr:
@@ -309,6 +326,8 @@ def _from_rows(rows: list[_Row]) -> Expr:
 
 def _bounded(rows: list[_Row]) -> Expr:
     result = _from_rows(rows)
+    if len(rows) == 1:
+        return result if len(rows[0][1]) <= MAX_KEY else _too_big(result.key)
     if len(rows) > MAX_TERMS or sum([len(row[1]) for row in rows]) > MAX_KEY:
         return _too_big(result.key)
     return result
@@ -336,7 +355,11 @@ ONE = const(1)
 
 
 def of_atom(atom: Atom) -> Expr:
-    return Expr({(atom,): 1})
+    mono = (atom,)
+    made = Expr.__new__(Expr)
+    made._rows = [(1, atom.key, mono, 1)]
+    made.terms = ((mono, 1),)
+    return made
 
 
 def param(name: str) -> Expr:
@@ -378,20 +401,46 @@ def substitute(expr: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
     """Replace atoms everywhere, also inside non-polynomial atoms, and renormalise."""
     if not mapping or expr.deep_atoms.isdisjoint(mapping):
         return expr
-    total = ZERO
-    for mono, coeff in expr.terms:
-        product = const(coeff)
-        for atom in mono:
-            product = product * substitute_atom(atom, mapping)
+    kept: list[_Row] = []  # terms without any of these atoms stay what they are
+    changed: list[Expr] = []
+    for row in expr._rows:
+        factors: list[Expr] | None = None
+        for place, atom in enumerate(row[2]):
+            made = _replaced(atom, mapping)
+            if made is not None:
+                if factors is None:
+                    factors = [of_atom(earlier) for earlier in row[2][:place]]
+                factors.append(made)
+            elif factors is not None:
+                factors.append(of_atom(atom))
+        if factors is None:
+            kept.append(row)
+            continue
+        product = const(row[3])
+        for factor in factors:
+            product = product * factor
+        changed.append(product)
+    total = _from_rows(kept)
+    for product in changed:
         total = total + product
     return total
 
 
 def substitute_atom(atom: Atom, mapping: Mapping[Atom, Expr]) -> Expr:
-    if atom in mapping:
-        return mapping[atom]
-    if not atom.args or all(arg.deep_atoms.isdisjoint(mapping) for arg in atom.args):
-        return of_atom(atom)
+    made = _replaced(atom, mapping)
+    return of_atom(atom) if made is None else made
+
+
+def _replaced(atom: Atom, mapping: Mapping[Atom, Expr]) -> Expr | None:
+    """What the atom becomes, None when nothing about it changes."""
+    found = mapping.get(atom)
+    if found is not None:
+        return found
+    for arg in atom.args:
+        if not arg.deep_atoms.isdisjoint(mapping):
+            break
+    else:
+        return None
     args = tuple(substitute(arg, mapping) if isinstance(arg, Expr) else arg.substitute(mapping) for arg in atom.args)
     return rebuild(atom, args)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Expr
 from kernlint.ir.types import ElementType, Span
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from kernlint.ir.kernel import Kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kernlint.ir.condition import TRUE, Condition, conj
@@ -12,6 +12,7 @@ from kernlint.ir.expr import Axis, Expr
 from kernlint.ir.host import HostFunction, HostValue, Launch
 from kernlint.ir.types import ElementType, Space, Span
 from kernlint.ir.value import Buffer, Pointer, Value
+from kernlint.records import dataclass
 
 
 class Framework(enum.Enum):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kernlint.records import dataclass
 from kernlint.report.paint import FAINT, FRAME, Line
 from kernlint.report.text import expand, one_line, width_of, window
 from kernlint.source.file import SourceFile

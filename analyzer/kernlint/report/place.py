@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from kernlint.ir.types import Span
+from kernlint.records import dataclass
 from kernlint.report.text import clean, printable
 from kernlint.report_data import Report
 from kernlint.source.file import SourceFile

@@ -6,8 +6,8 @@ Python strings that hold CUDA are scanned as CUDA, since kernels written inside 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from kernlint.records import dataclass
 from kernlint.source.file import CUDA
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bisect
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
+
+from kernlint.records import dataclass
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
+from kernlint.records import dataclass
 from kernlint.source.file import CUDA, PYTHON, SourceFile
 
 _MAX_SIZE = 2 * 1024 * 1024

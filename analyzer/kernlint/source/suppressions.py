@@ -7,10 +7,10 @@ whole file.  RULE is a code (`KL201`), a name (`shared-memory-race`) or a family
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.ir.types import Span
+from kernlint.records import dataclass
 from kernlint.source.comments import Comment, find_comments
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ Compute Capability"; "Tuning" the per-architecture tuning guides, section "Share
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from kernlint.records import dataclass
 
 KIB = 1024
 

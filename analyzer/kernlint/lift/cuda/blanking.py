@@ -6,9 +6,9 @@ What is blanked is recorded first, because alignment and cluster dimensions are 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from kernlint.lift.cuda.unit import Recorded
+from kernlint.records import dataclass
 
 MAX_ARGUMENTS = 4000  # bytes of one parenthesised list
 

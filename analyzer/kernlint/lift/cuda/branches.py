@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bisect
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kernlint.lift.cuda.blanking import Edit
+from kernlint.records import dataclass
 
 _DIRECTIVE = re.compile(
     rb"^[ \t]*#[ \t]*(?P<word>if|ifdef|ifndef|elif|elifdef|else|endif)\b(?:\\\r?\n|[^\n])*", re.MULTILINE

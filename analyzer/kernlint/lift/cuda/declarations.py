@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.lift.cuda.declarators import Declared, declared, parameters_of, template_parameters_of, type_text_of
 from kernlint.lift.cuda.macros import macro_from_directive
 from kernlint.lift.cuda.parser import first_named, query
 from kernlint.lift.cuda.unit import Constant, Field, FileArray, FunctionDefinition, Struct, TranslationUnit
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.lift.cuda.parser import first_named
 from kernlint.lift.cuda.unit import ParameterDeclaration, TemplateParameter, TranslationUnit
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

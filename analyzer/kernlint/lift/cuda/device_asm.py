@@ -6,7 +6,7 @@ Source: PTX ISA, "Instruction Set".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import negate
@@ -20,6 +20,7 @@ from kernlint.lift.cuda.device_machine import Machine, Place, TypedValue, pointe
 from kernlint.lift.cuda.device_ops import BYTE, convert, recast
 from kernlint.lift.cuda.device_sync import atomic, shuffle
 from kernlint.lift.cuda.device_types import CType
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from kernlint.ir.condition import FALSE, Condition
 from kernlint.ir.types import BOOL
 from kernlint.ir.value import Buffer, Value
 from kernlint.lift.cuda.device_types import UNKNOWN, CType
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     pass

@@ -7,11 +7,12 @@ Widths are those of the LP64 model CUDA uses on Linux: `long` has 64 bits.  Sour
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.expr import Expr, const, param
 from kernlint.ir.types import BOOL, FLOAT32, FLOAT64, INT32, INT64, TYPES, UINT32, UINT64, ElementType
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from kernlint.lift.cuda.unit import Struct

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kernlint.lift.cuda.unit import OffsetMap
+from kernlint.records import dataclass
 from kernlint.source.file import SourceFile
 
 MAX_PIECES = 20_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.ir.expr import Atom, Expr, axis_expr, opaque
@@ -16,6 +15,7 @@ from kernlint.lift.cuda.device_machine import (
 )
 from kernlint.lift.cuda.evaluate_assigned import assigned_names, loop_step
 from kernlint.lift.cuda.unit import TranslationUnit
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

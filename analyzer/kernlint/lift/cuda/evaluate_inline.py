@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import TRUE
@@ -28,6 +27,7 @@ from kernlint.lift.cuda.device_resolve import bind_templates, resolve_type, with
 from kernlint.lift.cuda.device_state import merge_ways
 from kernlint.lift.cuda.device_types import CType, split_type
 from kernlint.lift.cuda.unit import FunctionDefinition, ParameterDeclaration, TranslationUnit
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

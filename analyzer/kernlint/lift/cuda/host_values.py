@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernlint.ir.arith import select
@@ -11,6 +11,7 @@ from kernlint.ir.condition import Condition, flag
 from kernlint.ir.expr import Atom, AtomKind, Expr, host, of_atom
 from kernlint.ir.host import GridDim, HostValue, TensorFacts
 from kernlint.ir.types import ElementType, Span
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

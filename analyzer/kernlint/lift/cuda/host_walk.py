@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import Condition, at_most, equal, negate
@@ -19,6 +19,7 @@ from kernlint.lift.cuda.host_status import StatusReader
 from kernlint.lift.cuda.host_types import element_type, is_floating, is_integer, is_tensor
 from kernlint.lift.cuda.host_values import UNKNOWN, Known, Lambda, State, fresh, merged
 from kernlint.lift.cuda.unit import Constant, FunctionDefinition, ParameterDeclaration, TranslationUnit
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

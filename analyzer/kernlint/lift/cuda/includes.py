@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from weakref import WeakKeyDictionary
 
 from kernlint.lift.cuda.macros import MacroTable
 from kernlint.lift.cuda.unit import TranslationUnit
+from kernlint.records import dataclass
 from kernlint.source.file import Resolver, SourceFile
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)

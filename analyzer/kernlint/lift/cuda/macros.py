@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.types import Span
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree

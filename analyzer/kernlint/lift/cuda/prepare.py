@@ -8,7 +8,6 @@ further kinds of blanking are tried one after the other, and each is kept only w
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernlint.lift.cuda import branches, includes
@@ -25,6 +24,7 @@ from kernlint.lift.cuda.macros import MacroTable
 from kernlint.lift.cuda.parser import MAX_BYTES, nested_too_deep, parse, reparse
 from kernlint.lift.cuda.salvage import lost_kernels
 from kernlint.lift.cuda.unit import OffsetMap, Recorded, TranslationUnit
+from kernlint.records import dataclass
 from kernlint.source.file import NoResolver, Resolver, SourceFile
 
 if TYPE_CHECKING:

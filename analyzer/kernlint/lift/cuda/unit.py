@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kernlint.ir.types import Span
+from kernlint.records import dataclass
 from kernlint.source.file import SourceFile
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from kernlint.records import dataclass
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kernlint.ir.host import HostFunction, Launch
 from kernlint.ir.types import Span
@@ -15,6 +15,7 @@ from kernlint.lift.host.sites import Sites, sites_of
 from kernlint.lift.host.state import Frame, State
 from kernlint.lift.host.statements import run_body
 from kernlint.lift.host.value import HostVal, given
+from kernlint.records import dataclass
 
 BUDGET = 40_000  # expressions and statements evaluated per function
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from weakref import WeakKeyDictionary
 
@@ -21,6 +20,7 @@ from kernlint.lift.host.definitions import (
     imports_of,
 )
 from kernlint.lift.host.text import ParseFailure, PythonText, parse_python
+from kernlint.records import dataclass
 from kernlint.source.file import NoResolver, Resolver, SourceFile
 
 MAX_HOPS = 8  # imports followed from one name to its definition

@@ -8,12 +8,13 @@ accordingly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kernlint.ir import arith
 from kernlint.ir.condition import Condition, Connective
 from kernlint.ir.expr import ONE, Atom, AtomKind, Expr, const, of_atom, substitute
 from kernlint.ir.types import ElementType
+from kernlint.records import dataclass
 
 MAX_RANK = 12
 

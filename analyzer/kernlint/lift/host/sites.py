@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kernlint.lift.host.definitions import FunctionNode, Imported, calls_in
 from kernlint.lift.host.scope import PythonScope
+from kernlint.records import dataclass
 
 LAUNCH_METHODS = frozenset({"run", "warmup"})
 OPTIONS = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from kernlint.ir import arith
@@ -29,6 +29,7 @@ from kernlint.lift.host.value import (
     given,
     seen_tensor,
 )
+from kernlint.records import dataclass
 
 MAX_FACTS = 64
 MAX_SELECT = 2000  # characters of the keys of a value chosen by conditions; a longer one is a new unknown value

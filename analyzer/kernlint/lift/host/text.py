@@ -6,9 +6,9 @@ import ast
 import io
 import tokenize
 import warnings
-from dataclasses import dataclass
 
 from kernlint.ir.types import Span
+from kernlint.records import dataclass
 from kernlint.source.file import SourceFile
 
 _BOM = b"\xef\xbb\xbf"

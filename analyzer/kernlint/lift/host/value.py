@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import Any
 
@@ -13,6 +13,7 @@ from kernlint.ir.types import ElementType, Span
 from kernlint.lift.host.definitions import Function
 from kernlint.lift.host.scope import PythonScope
 from kernlint.lift.host.shape import Shape
+from kernlint.records import dataclass
 
 _IDENTITIES = count(1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from kernlint.ir.condition import FALSE, TRUE, Condition, Connective, conj, flag, negate
@@ -26,6 +26,7 @@ from kernlint.ir.kernel import Access, Barrier, Branch, Exit, Frame, Loop, Param
 from kernlint.ir.types import BOOL, FLOAT32, INT32, INT64, ElementType, Span
 from kernlint.ir.value import Buffer, Value
 from kernlint.lift.triton.things import Base, Bound, Callee, Carrier, Pending, Ref, Static, Thing
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from kernlint.lift.host.scope import PythonScope

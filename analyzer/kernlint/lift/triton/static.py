@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kernlint.lift.host.definitions import Assigned, Function
 from kernlint.lift.host.scope import PythonScope
@@ -25,6 +25,7 @@ from kernlint.lift.triton.static_values import (
     product,
     subscript,
 )
+from kernlint.records import dataclass
 
 MAX_DEPTH = 40
 

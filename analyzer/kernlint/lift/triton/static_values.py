@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import itertools
-from dataclasses import dataclass
 
 from kernlint.ir.types import Span
 from kernlint.lift.host.definitions import folded
+from kernlint.records import dataclass
 
 MAX_ITEMS = 4096
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Union
 
 from kernlint.ir.condition import Condition
@@ -11,6 +11,7 @@ from kernlint.ir.expr import Expr
 from kernlint.ir.kernel import Loop
 from kernlint.ir.types import ElementType
 from kernlint.ir.value import Buffer, Value
+from kernlint.records import dataclass
 
 if TYPE_CHECKING:
     from kernlint.lift.host.scope import PythonScope
