@@ -100,7 +100,7 @@ class OffsetOverflow(Rule):
             and any(spans_a_tensor(product, view) for view in perspectives)
         ]
         if found:
-            found.sort(key=lambda p: (not is_row_offset(p), (p.product.span or p.access.span).start))
+            found.sort(key=_relevance)
             yield self._report(found, kernel, perspectives)
 
         for counter in narrow_counters(kernel):
@@ -151,3 +151,9 @@ class OffsetOverflow(Rule):
         strides = [view.of(product.stride) for view in perspectives if view.launch is not None for product in rows]
         sized = any(is_tensor_size(atom) for stride in strides for atom in stride.deep_atoms)
         return Confidence.HIGH if sized else Confidence.MEDIUM
+
+
+def _relevance(found: NarrowProduct) -> tuple[bool, bool, bool, int]:
+    """What is widened too late first, then plain row offsets, then rows of tiles, each in source order."""
+    at = found.product.span or found.access.span
+    return not found.widened_late, not is_row_offset(found), bool(lanes_in(found.row)), at.start
