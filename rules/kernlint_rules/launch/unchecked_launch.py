@@ -47,12 +47,22 @@ class UncheckedLaunch(Rule):
     )
     flagged = (
         Example("success whatever happened", _host("bool", "return true;", "  //~ KL505")),
+        Example(
+            "other calls are checked",
+            _host("void", "cudaFree(x);", "  //~ KL505").replace(
+                "    scale<<<", "    CHECK(cudaSetDevice(0));\n    scale<<<"
+            ),
+        ),
         Example("status type, constant result", _host("cudaError_t", "return cudaSuccess;", "  //~ KL505")),
     )
     silent = (
         Example("returned", _host("cudaError_t", "return cudaGetLastError();")),
         Example("compared", _host("bool", "return cudaGetLastError() == cudaSuccess;")),
         Example("macro", _host("void", "C10_CUDA_KERNEL_LAUNCH_CHECK();")),
+        Example(
+            "a later call that is checked reports it",
+            _host("void", "CHECK(cudaMemcpy(x, x + n, 4 * n, cudaMemcpyDefault));"),
+        ),
         Example("kept and returned", _host("int", "cudaError_t e = cudaPeekAtLastError();\n    return (int)e;")),
     )
 
@@ -65,7 +75,7 @@ class UncheckedLaunch(Rule):
         yield self.finding(
             launch.span,
             f"The status of the launch of `{launch.kernel_name}` is never read.{promise}",
-            confidence=Confidence.HIGH if tells or _others_are_checked(launch, context) else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if tells or _is_exception(launch, context) else Confidence.MEDIUM,
             kernel=launch.kernel_name,
         )
 
@@ -76,9 +86,12 @@ def _reports_status(host: HostFunction) -> bool:
     return host.name != "main" and not host.is_test and returns not in ("", "void", "auto")
 
 
-def _others_are_checked(launch: Launch, context: Context) -> bool:
-    """Whether this library function is an exception: other functions of the file do read the status."""
+def _is_exception(launch: Launch, context: Context) -> bool:
+    """Whether nobody but this launch goes unchecked: the function checks its other calls of the runtime, or other
+    functions of the file read the status of their launches."""
     host = launch.host
     if host is None or host.name == "main" or host.is_test:
         return False
-    return any(other.status == "checked" and other.host is not host for other in context.module.launches)
+    return bool(launch.attrs.get("other calls checked")) or any(
+        other.status == "checked" and other.host is not host for other in context.module.launches
+    )

@@ -35,6 +35,13 @@ _STATUS = _LAST_ERROR | {
 # Calls whose own result may carry the error of an earlier launch.
 _MAY_CARRY = re.compile(r"^(?:cuda|hip)(?:Mem(?:cpy|set)|Event|Stream|Graph|Free)")
 _STATUS_WORD = re.compile(r"\b(?:cuda|hip)(?:GetLastError|PeekAtLastError|\w*Synchronize)\b")
+# Calls that answer with a status, in practice handed to a checking macro or function where anyone cares.
+_RUNTIME_CALL = re.compile(
+    r"^(?:cuda|hip)(?:Malloc|Memcpy|Memset|Free|SetDevice|Stream|Event|FuncSetAttribute|DeviceSynchronize)"
+)
+_LOOKED_AT = frozenset(
+    {"argument_list", "return_statement", "condition_clause", "binary_expression", "init_declarator"}
+)
 _CHECKS = re.compile(r"check|err(?:or)?(?![a-z]*[A-Z]?value)|assert|verify", re.I)
 _LAUNCH_RELATED = re.compile(r"kernel|launch|last|post|cuda|gpu|hip|sync", re.I)
 _EXITS = re.compile(r"^(?:exit|abort|terminate|_exit|quick_exit|__builtin_unreachable)$")
@@ -74,6 +81,21 @@ class StatusReader:
         if found | guarded <= {EXIT, FALL}:
             return "unchecked", None
         return "unknown", self.span
+
+    def checks_calls(self, function: FunctionDefinition) -> bool:
+        """Whether the function does look at what other calls of the runtime return: `check(cudaMalloc(&p, n))`."""
+        pending = [function.body]
+        for _ in range(MAX_NODES):
+            if not pending:
+                break
+            node = pending.pop()
+            name = node.child_by_field_name("function") if node.type == "call_expression" else None
+            if name is not None and _RUNTIME_CALL.match(function.unit.text(name)):
+                around = node.parent
+                if around is not None and around.type in _LOOKED_AT:
+                    return True
+            pending.extend(reversed(node.named_children))
+        return False
 
     def same_statement(self, place: tuple[TranslationUnit, Sequence[Node], int, str], call: Node | None) -> bool:
         """`CHECK((kernel<<<...>>>(x)), cudaGetLastError())`: read by the statement that launches."""

@@ -394,6 +394,8 @@ class Walker:
             return
         self.seen.add(key)
         launch.status, launch.status_span = self.status.of(self.frames, self.function, call, self.unit)
+        if launch.status == "unchecked":
+            launch.attrs["other calls checked"] = self.status.checks_calls(self.function)
         self.launches.append(launch)
 
 
