@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernlint.analysis.extents import is_plain_extent
 from kernlint.analysis.launches import LaunchView, view_of
 from kernlint.analysis.prove import provable
-from kernlint.analysis.tiles import Coordinate, axis_atom, coordinates, implied_bounds
+from kernlint.analysis.tiles import Coordinate, ImpliedBound, axis_atom, coordinates, implied_bounds
 from kernlint.finding import Confidence
 from kernlint.ir.arith import as_cdiv
 from kernlint.ir.condition import at_most
@@ -82,14 +82,15 @@ def _tail(
         extent = floor[0]
         if view.divides(tile, extent) or not is_plain_extent(extent) or extent.constant is not None:
             return None
-        confidence = Confidence.MEDIUM if _says_rounded(extent) else Confidence.HIGH
+        hedged = _says_rounded(extent) or _is_product_over_few(extent, tile)
+        confidence = Confidence.MEDIUM if hedged else Confidence.HIGH
         return UncoveredTail(dimension, axis, tiles, tile, extent, access, False, confidence)
     size = tile.constant
     if size is None:
         return None
     coarse = as_cdiv(tiles)
     if coarse is not None and coarse[1].constant is not None and coarse[1].constant > size:
-        bounds = [view.of(b.extent) for b in implied_bounds(coordinate, access.guard.conjuncts()) if not b.foreign]
+        bounds = [view.of(b.extent) for b in implied_bounds(coordinate, access.guard.conjuncts()) if is_direct(b)]
         if coarse[0] in bounds and is_plain_extent(coarse[0]) and coarse[0].constant is None:
             return UncoveredTail(dimension, axis, tiles, tile, coarse[0], access, True, Confidence.HIGH)
         return None
@@ -98,11 +99,22 @@ def _tail(
         return None
     for bound in implied_bounds(coordinate, access.guard.conjuncts()):
         extent = view.of(bound.extent)
-        if bound.foreign or extent.constant is not None or not is_plain_extent(extent):
+        if not is_direct(bound) or extent.constant is not None or not is_plain_extent(extent):
             continue
         if not provable(at_most(extent, const(cap * size)), view.facts):
             return UncoveredTail(dimension, axis, const(cap), tile, extent, access, True, Confidence.HIGH)
     return None
+
+
+def is_direct(bound: ImpliedBound) -> bool:
+    """Whether the bound is on the coordinate itself, not on a multiple of it or on something else."""
+    return bound.scale == 1 and not bound.foreign
+
+
+def _is_product_over_few(extent: Expr, tile: Expr) -> bool:
+    """A product of sizes divided among a few rows per block: one even factor makes it come out."""
+    rows = tile.constant
+    return len(extent.terms) == 1 and len(extent.terms[0][0]) > 1 and rows is not None and rows <= 16
 
 
 def _cap_of(tiles: Expr) -> int | None:

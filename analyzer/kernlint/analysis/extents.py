@@ -86,7 +86,7 @@ def guarded_coordinates(accesses: list[Access]) -> dict[str, list[Guarded]]:
     for access in accesses:
         for coordinate in coordinates(access):
             for bound in implied_bounds(coordinate, access.guard.conjuncts()):
-                if not bound.foreign and is_plain_extent(bound.extent):
+                if bound.scale == 1 and not bound.foreign and is_plain_extent(bound.extent):
                     found.setdefault(sibling_key(coordinate), []).append(Guarded(bound.extent, access.span))
     return found
 

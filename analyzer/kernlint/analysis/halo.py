@@ -110,7 +110,11 @@ def _above(access: Access, read_at: dict[str, set[str]], perspectives: tuple[Lau
 
 
 def _tightest(coordinate: Coordinate, guard: tuple[Condition, ...]) -> Expr | None:
-    bounds = [b.extent for b in implied_bounds(coordinate, guard) if not b.foreign and is_plain_extent(b.extent)]
+    bounds = [
+        b.extent
+        for b in implied_bounds(coordinate, guard)
+        if b.scale == 1 and not b.foreign and is_plain_extent(b.extent)
+    ]
     return bounds[0] if len(bounds) == 1 else None
 
 

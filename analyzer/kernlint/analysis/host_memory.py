@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernlint.analysis.launches import view_of
+from kernlint.ir.condition import Connective
 from kernlint.ir.expr import AtomKind, Axis, AxisKind
 from kernlint.ir.host import TensorFacts
 from kernlint.ir.kernel import Access, AccessKind, Kernel, Launch
@@ -38,7 +40,8 @@ def dirty_accumulations(launch: Launch) -> Iterator[DirtyAccumulation]:
         tensor = value.tensor
         if tensor is None or tensor.init != "empty" or _written_before(launch, tensor):
             continue
-        touching = accesses_of(kernel, name)
+        view = view_of(kernel, launch)
+        touching = [a for a in accesses_of(kernel, name) if view.condition(a.guard).op is not Connective.FALSE]
         if not touching or any(a.kind is AccessKind.STORE for a in touching):
             continue
         adding = [a for a in touching if a.kind is AccessKind.ATOMIC and a.op not in ("exch", "cas", "xchg")]

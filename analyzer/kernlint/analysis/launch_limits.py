@@ -45,6 +45,7 @@ _SMALL_WORDS = _set(
     "splits split groups group g dim dims d k e "
     "channels c layers blocks sms sm warps threads ranks stages chunks topk depth world planes states parts slices"
 )
+_SEQUENCE_WORDS = _set("seq seqlen seqlens length sequence sequences tokens token positions")
 _BATCH_WORDS = _set("batch batches b bs bsz z bz seqs sequences")
 _NO_RANKS: Mapping[str, int] = {}
 _PLAIN_NAME = re.compile(r"^[\w.>()-]+$")
@@ -111,10 +112,48 @@ class DimProblem:
     size: Size | None
 
 
+_SEQUENCE_PARAMS = _set("t s l seq_len seqlen seq_length length n_ctx")
+
+
 def _ranks(launch: Launch) -> dict[str, int]:
-    """Number of dimensions of the tensors handed to the launch, by name, where known."""
-    tensors = [value.tensor for value in launch.arguments.values() if value.tensor is not None]
-    return {t.name: len(t.shape) for t in tensors if t.shape is not None}
+    """Number of dimensions of the tensors around the launch, by name: of its arguments, by the highest dimension asked
+    for (`x.shape[3]`), and of what was viewed as such a tensor.
+
+    A batch of sequences (`[B, T, D]`, whose second dimension the kernel calls T or seq_len) counts as four: its leading
+    dimension is a batch, not the rows of a matrix or the batch of a batched matrix product.
+    """
+    values = (*launch.arguments.values(), *launch.positional, *launch.keywords.values())
+    tensors = [value.tensor for value in values if value.tensor is not None]
+    ranks = {t.name: len(t.shape) for t in tensors if t.shape is not None}
+    exprs = [e for value in values if (e := value.expr) is not None] + list(launch.bindings.values())
+    exprs += [extent for t in tensors for extent in t.shape or () if extent is not None]
+    for expr in exprs:
+        for atom in expr.deep_atoms:
+            shape = _TENSOR_SHAPE.match(atom.name)
+            if shape is not None and not shape[2].startswith("-"):
+                ranks[shape[1]] = max(ranks.get(shape[1], 0), int(shape[2]) + 1)
+    for tensor in tensors:
+        first = tensor.shape[0].single_atom if tensor.shape and tensor.shape[0] is not None else None
+        shape = _TENSOR_SHAPE.match(first.name) if first is not None else None
+        if shape is not None and len(tensor.shape or ()) >= 4:
+            ranks[shape[1]] = max(ranks.get(shape[1], 0), 4)
+    for key, expr in launch.bindings.items():
+        atom_ = expr.single_atom
+        shape = _TENSOR_SHAPE.match(atom_.name) if atom_ is not None else None
+        if shape is not None and shape[2] == "1" and key.removeprefix("p:").lower() in _SEQUENCE_PARAMS:
+            ranks[shape[1]] = max(ranks.get(shape[1], 0), 4)
+    return ranks
+
+
+def _counts_sequence(expr: Expr) -> bool:
+    words = {word for atom in expr.atoms() for word in words_of(atom.name)}
+    return bool(words & _SEQUENCE_WORDS)
+
+
+def _has_batch_beside(axis: int, dims: Sequence[Expr | None]) -> bool:
+    """Whether another grid dimension counts batches, so that a length on this one is that of one sequence."""
+    names = {w for i, e in enumerate(dims) if i != axis and e is not None for a in e.atoms() for w in words_of(a.name)}
+    return bool(names & _BATCH_WORDS)
 
 
 def launch_facts(launch: Launch) -> list[Condition]:
@@ -143,6 +182,8 @@ def grid_problems(launch: Launch) -> list[DimProblem]:
         if axis == 0 or provable(at_most(expr, const(limit)), facts):
             continue
         size = expr_size(expr, _ranks(launch))
+        if size is Size.LARGE and _counts_sequence(expr) and _has_batch_beside(axis, resolved(launch.grid, launch)):
+            size = Size.MIDDLE
         if size is not None:
             found.append(DimProblem(axis, dim, expr, limit, size))
     return found

@@ -62,7 +62,7 @@ def mask_mismatches(kernel: Kernel) -> Iterator[MaskMismatch]:
 def _mismatch(
     access: Access, coordinate: Coordinate, bounds: list[ImpliedBound], view: LaunchView
 ) -> MaskMismatch | None:
-    clean = [bound for bound in bounds if not bound.foreign]
+    clean = [bound for bound in bounds if not bound.foreign and bound.scale == 1]
     if clean:
         return _inclusive(access, coordinate, clean, view) or _other_axis(access, coordinate, clean, view)
     return _local(access, coordinate, bounds, view)

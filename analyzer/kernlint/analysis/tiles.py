@@ -115,12 +115,13 @@ def _movers(offset: Expr) -> tuple[Axis, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ImpliedBound:
-    """`condition` says that the coordinate stays below `extent`; `foreign` are axes of the coordinate left over in
-    `extent`, which means the condition bounds something else."""
+    """`condition` says that `scale` times the coordinate stays below `extent`; `foreign` are axes of the coordinate left
+    over in `extent`, which means the condition bounds something else."""
 
     condition: Condition
     extent: Expr
     foreign: tuple[Axis, ...]
+    scale: int = 1
 
 
 def implied_bounds(coordinate: Coordinate, conditions: Iterable[Condition]) -> Iterator[ImpliedBound]:
@@ -138,7 +139,7 @@ def implied_bounds(coordinate: Coordinate, conditions: Iterable[Condition]) -> I
             if extent.coefficient(atom) != Expr({}):
                 continue
             foreign = tuple(axis for axis in axes_of(extent) if axis in coordinate.tiles)
-            yield ImpliedBound(part, extent, foreign)
+            yield ImpliedBound(part, extent, foreign, scale)
 
 
 def mentions_lane(condition: Condition | None, lane: Axis) -> bool:
