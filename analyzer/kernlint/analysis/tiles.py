@@ -115,8 +115,10 @@ def _movers(offset: Expr) -> tuple[Axis, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ImpliedBound:
-    """`condition` says that `scale` times the coordinate stays below `extent`; `foreign` are axes of the coordinate left
-    over in `extent`, which means the condition bounds something else."""
+    """`condition` says that `scale` times the coordinate stays below `extent`.
+
+    `foreign` are axes of the coordinate left over in `extent`, which means the condition bounds something else.
+    """
 
     condition: Condition
     extent: Expr
