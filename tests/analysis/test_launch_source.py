@@ -104,5 +104,36 @@ def test_the_device_limit_counts_for_declared_targets() -> None:
     assert strongest(SharedMemoryOverLimit, body) is Confidence.LOW
 
 
+@pytest.mark.parametrize(
+    ("check", "dims", "confidence"),
+    [
+        ("batch > 65535", "heads, S, batch", Confidence.HIGH),
+        ("batch > 65535", "S, heads, batch", Confidence.LOW),
+        ("batch > 65535 || S > 65535", "heads, S, batch", None),
+        ("batch > 70000", "heads, S, 1", Confidence.MEDIUM),
+    ],
+)
+def test_checking_one_dimension_shows_that_the_other_was_forgotten(
+    check: str, dims: str, confidence: Confidence | None
+) -> None:
+    body = f"if (batch < 1 || heads < 1 || S < 1 || {check}) return cudaErrorInvalidValue;\n    "
+    text = HOST.replace("int n, int rows, int heads", "int n, int S, int rows, int heads")
+    text = text.replace("BODY", body + f"k<<<dim3({dims}), 128, 512>>>(x, n, rows);")
+    found = check_source(text, rules=[GridLimitExceeded])
+    assert max((finding.confidence for finding in found), default=None) is confidence
+
+
+def test_a_tensor_dimension_as_block_size_counts_even_when_the_kernel_reads_block_dim() -> None:
+    text = (
+        "#include <torch/extension.h>\n"
+        "__global__ void k(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 0.0f; }\n"
+        "void run(torch::Tensor x) {\n    const int rows = x.size(0), n = x.size(1);\n"
+        "    TORCH_CHECK(rows > 0 && n > 0CHECK);\n    k<<<rows, n>>>(x.data_ptr<float>());\n}\n"
+    )
+    (found,) = check_source(text.replace("CHECK)", ")"), rules=[InvalidBlockShape])
+    assert found.confidence is Confidence.HIGH
+    assert check_source(text.replace("CHECK)", " && n <= 1024)"), rules=[InvalidBlockShape]) == []
+
+
 def test_a_status_read_after_the_launch_is_enough() -> None:
     assert strongest(UncheckedLaunch, "k<<<1, 128, 512>>>(x, n, rows);") is None

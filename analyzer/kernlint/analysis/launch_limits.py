@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from kernlint.analysis.prove import provable
 from kernlint.ir import arith
@@ -72,7 +73,7 @@ def atom_size(atom: Atom, ranks: Mapping[str, int] = _NO_RANKS) -> Size:
     if atom.name.endswith((".x", ".y", ".z")):
         return Size.SMALL  # a grid that was handed in
     last = atom.name.rsplit(".", 1)[-1].rsplit("->", 1)[-1]
-    if last in ("N", "M", "T"):
+    if last in ("N", "M", "T", "S", "L"):
         return Size.MIDDLE  # in tensor code as often a batch as a length
     if last.isupper() and len(last) > 2:
         return Size.SMALL  # a constant
@@ -186,7 +187,25 @@ def grid_problems(launch: Launch) -> list[DimProblem]:
             size = Size.MIDDLE
         if size is not None:
             found.append(DimProblem(axis, dim, expr, limit, size))
+    if any(_is_checked(dim, launch, facts) for dim in resolved(launch.grid, launch)[1:3]):
+        # The author knows the limit and looks after another dimension.
+        return [
+            replace(p, size=Size.LARGE) if p.size is not None and not _is_small_by_name(p.expr) else p for p in found
+        ]
     return found
+
+
+def _is_checked(expr: Expr | None, launch: Launch, facts: list[Condition]) -> bool:
+    """Whether a check at the launch keeps a run-time dimension of y or z from passing the limit."""
+    if expr is None or expr.constant is not None:
+        return False
+    fits = at_most(expr, const(MAX_GRID_DIM[1]))
+    return provable(fits, facts) and not provable(fits, [])
+
+
+def _is_small_by_name(expr: Expr) -> bool:
+    """Whether a dimension counts heads, splits or the like, as far as names tell."""
+    return any(word in _SMALL_WORDS for atom in expr.deep_atoms for word in words_of(atom.name.rsplit(".", 1)[-1]))
 
 
 def empty_dims(launch: Launch) -> list[DimProblem]:
@@ -226,7 +245,10 @@ def block_threads(launch: Launch) -> Expr | None:
 
 
 def is_data_size(expr: Expr, launch: Launch) -> bool:
-    """Whether the expression contains a host value that is also a run-time argument of the kernel, as sizes are."""
+    """Whether the expression contains a dimension of a tensor, or a host value that is also a run-time argument of the
+    kernel, as sizes are."""
+    if any(_TENSOR_SHAPE.match(atom.name) or ".numel()" in atom.name for atom in expr.deep_atoms):
+        return True
     kernel = launch.kernel
     if kernel is None:
         return False

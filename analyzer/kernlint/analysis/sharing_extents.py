@@ -6,7 +6,7 @@ import math
 
 from kernlint.analysis.lanes_access import Touch, element_bytes, element_stride, touch
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
-from kernlint.ir.expr import Atom, AtomKind, Expr
+from kernlint.ir.expr import Atom, AtomKind, AxisKind, Expr
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.ir.types import Space
 from kernlint.records import dataclass
@@ -128,10 +128,17 @@ def _rests_on_no_guess(access: Access, scenario: Scenario, extents: tuple[Expr, 
 
 
 def _free_sizes(access: Access, scenario: Scenario) -> tuple[str, ...]:
-    """Run-time parameters in index or guard whose value no launch fixes."""
+    """Run-time parameters whose value no launch fixes, in the index or in what bounds it.  A guard over other axes
+    (`row < rows` around `best[k]`), or over the whole grid, lets some threads of some block through anyway."""
     bindings = scenario.launch.bindings if scenario.launch is not None else {}
     free: set[str] = set()
-    for atom in access.index.deep_atoms | access.guard.deep_atoms:
+    relevant = set(access.index.deep_atoms)
+    for part in access.guard.conjuncts():
+        shared = part.deep_atoms & access.index.deep_atoms
+        over_grid = any(atom.axis is not None and atom.axis.kind is AxisKind.GRID for atom in part.deep_atoms)
+        if shared and (not over_grid or any(atom.kind is AtomKind.PARAM for atom in shared)):
+            relevant |= part.deep_atoms
+    for atom in relevant:
         if atom.kind is AtomKind.PARAM and not atom.args:
             bound = bindings.get(atom.key)
             if bound is None or bound.constant is None:

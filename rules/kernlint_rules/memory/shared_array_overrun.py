@@ -18,7 +18,7 @@ __global__ void count(const int* x, int* y) {
     __syncthreads();
     if (threadIdx.x < ROWS) y[blockIdx.x * ROWS + threadIdx.x] = hits[threadIdx.x];
 }
-void launch(const int* x, int* y) { count<64, 4, 16><<<10, 64>>>(x, y); }
+void launch(const int* x, int* y, int rows) { count<64, 4, 16><<<10, 64>>>(x, y); }
 """
 
 
@@ -55,8 +55,21 @@ class SharedArrayOverrun(Rule):
                 "if (threadIdx.x == 0) hits[0] = v[0];",
             ),
         ),
+        Example(
+            "local array one too short, in threads that have a row",
+            _kernel(
+                "int v[ITEMS], row = blockIdx.x * blockDim.x + threadIdx.x;",
+                "if (threadIdx.x < ROWS) hits[threadIdx.x] = 0;",
+                "if (row >= rows) return;",
+                "for (int j = 0; j <= ITEMS; ++j) v[j] = x[j * rows + row];  //~ KL110",
+                "hits[0] = v[0];",
+            )
+            .replace("int* y)", "int* y, int rows)")
+            .replace("(x, y); }", "(x, y, rows); }"),
+        ),
     )
     silent = (
+        Example("bounded by a run-time count", _kernel("int v[ITEMS];", "for (int j = 0; j < y[0]; ++j) v[j] = 0;")),
         Example("bounded loop", _kernel("for (int r = threadIdx.x; r < ROWS; r += THREADS) hits[r] = 0;")),
         Example("guarded", _kernel("if (threadIdx.x < ROWS) hits[threadIdx.x] = 0;")),
         Example("data-dependent", _kernel("hits[x[threadIdx.x]] = 1;")),
