@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernlint.analysis.launches import views
+from kernlint.analysis.launches import is_compile_time
 from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axes_of, axis_expr
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.records import dataclass
@@ -61,9 +62,15 @@ def _is_length(atom: Atom) -> bool:
     return atom.kind is AtomKind.HOST and not atom.args and (".shape[" in atom.name or ".size(" in atom.name)
 
 
-def walks_contiguously(access: Access) -> bool:
-    """Whether a loop takes neighbouring elements one after the other: the axis the lanes should have."""
+def walks_contiguously(access: Access, kernel: Kernel) -> bool:
+    """Whether a loop of run-time length takes neighbouring elements one after the other: the axis the lanes should have.
+
+    Loops over a compile-time number of neighbours (a filter's taps, the k of a top-k) make a few sectors whole.
+    """
     for loop in access.loops:
+        count = loop.trip_count if loop.trip_count is not None else loop.stop
+        if loop.unrolled or (count is not None and is_compile_time(count, kernel)):
+            continue
         atom = axis_expr(loop.axis).single_atom
         coefficient = access.index.coefficient(atom) if atom is not None else None
         if coefficient is not None and coefficient.constant in (1, -1):

@@ -170,6 +170,30 @@ def spans_a_tensor(found: NarrowProduct, view: LaunchView) -> bool:
     return True
 
 
+def is_largest(found: NarrowProduct, kernel: Kernel, view: LaunchView) -> bool:
+    """Whether no other tensor of the kernel is larger by another run-time dimension along the same counter.
+
+    Masks, statistics and rotary tables are a head or a row length smaller than the data beside them: when they reach
+    2^31 elements, the data is far beyond any memory.
+    """
+    own = _degree(view.of(found.row * found.stride))
+    counters = {atom for atom in found.row.deep_atoms if _counts(atom)}
+    for access in kernel.accesses:
+        if not is_external(access):
+            continue
+        for mono, coeff in access.index.terms:
+            term = Expr({mono: coeff})
+            if not counters.isdisjoint(term.deep_atoms) and _degree(view.of(term)) > own:
+                return False
+    return True
+
+
+def _degree(expr: Expr) -> int:
+    """The greatest number of run-time sizes multiplied in one term."""
+    sizes = (AtomKind.HOST, AtomKind.PARAM)
+    return max((sum(atom.kind in sizes for atom in mono) for mono, _ in expr.terms), default=0)
+
+
 def is_row_offset(found: NarrowProduct) -> bool:
     """Whether the product is the row's final offset: a plain counter times the row's stride, with lanes inside the row.
 

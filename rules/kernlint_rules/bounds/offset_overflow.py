@@ -10,6 +10,7 @@ from kernlint.analysis.overflow import (
     NarrowProduct,
     admitted_over_limit,
     bounded_below_limit,
+    is_largest,
     is_row_offset,
     is_tensor_size,
     lanes_in,
@@ -146,6 +147,7 @@ class OffsetOverflow(Rule):
         if rows and widens_elsewhere(kernel):
             return Confidence.HIGH
         rows = [product for product in rows if not lanes_in(product.row)]
+        rows = [product for product in rows if any(is_largest(product, kernel, view) for view in perspectives)]
         if not rows:
             return Confidence.MEDIUM
         strides = [view.of(product.stride) for view in perspectives if view.launch is not None for product in rows]

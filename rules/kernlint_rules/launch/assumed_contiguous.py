@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlint.analysis.layout import borrowed_layouts
-from kernlint.finding import Finding, Severity
+from kernlint.finding import Confidence, Finding, Severity
 from kernlint.ir.kernel import Framework, Launch
 from kernlint.rule import Context, Example, Rule
 
@@ -123,7 +123,11 @@ def relu_left(x):
     )
 
     def check_launch(self, launch: Launch, context: Context) -> Iterator[Finding]:
+        reported = context.cache.setdefault("KL510", set())
         for found in borrowed_layouts(launch):
+            if (found.param, found.access.span) in reported:
+                continue  # one access, several launches
+            reported.add((found.param, found.access.span))
             name = found.tensor.name
             if found.owner is None:
                 text = (
@@ -144,6 +148,7 @@ def relu_left(x):
                 launch.span,
                 text,
                 related=[(found.access.span, f"`{found.param}` is indexed here")],
+                confidence=Confidence.MEDIUM if found.access.guard.flags else Confidence.HIGH,
                 kernel=launch.kernel_name,
                 evidence={"tensor": name, "owner": found.owner.name if found.owner else "", "parameter": found.param},
             )

@@ -91,6 +91,8 @@ class MisalignedVectorAccess(Rule):
             confidence = Confidence.HIGH
         else:
             confidence = Confidence.MEDIUM if ParamRole.SCALAR in roles else Confidence.LOW
+        if ParamRole.CONSTEXPR in roles or any("sizeof" in atom.name for atom in found.sizes):
+            confidence = min(confidence, Confidence.MEDIUM)  # generic in the vector's length: callers choose both
         if any("stride" in atom.name.lower() for atom in found.sizes):
             confidence = Confidence.LOW  # strides come from the allocator, which rounds them
         related = [(found.access.span, "the access")] if span is not found.access.span else []

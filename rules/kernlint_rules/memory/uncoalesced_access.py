@@ -14,6 +14,7 @@ from kernlint.finding import Confidence, Finding
 from kernlint.ir.kernel import Access, AccessKind, Framework, Kernel
 from kernlint.ir.types import Space
 from kernlint.rule import Context, Example, Rule
+from kernlint.target.vendors import is_for_other_hardware
 
 _CELLS = """\
 __global__ void flux(const float* coef, float* out, int cells) {
@@ -123,7 +124,9 @@ class UncoalescedAccess(Rule):
             f"Neighbouring lanes access `{name}` {stride.text} elements apart: no axis of the tile is contiguous. "
             f"A warp moves up to {min(stride.elements, 32)} times the sectors it uses."
         )
-        if walks_contiguously(access):
+        if is_for_other_hardware(kernel.span.path):
+            return None  # sectors and warps are NVIDIA's and AMD's
+        if walks_contiguously(access, kernel):
             confidence = Confidence.HIGH if stride.elements == LARGE else Confidence.MEDIUM
         else:  # a column of something small, such as one number per row and head
             short = stride.elements == LARGE or has_companion(access, kernel, stride.elements)
