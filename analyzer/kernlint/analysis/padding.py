@@ -75,9 +75,12 @@ def _tempered(fault: PaddingFault, kernel: Kernel, loops: dict[str, Loop], shift
 
     A loop that ends at the program's own position (the keys before a query block) is bounded by something other than
     the mask, which may then never fail.  A tensor made by the wrapper itself may hold partial results of known sign.  A
-    running maximum from 0 that only shifts exponents fails by underflow alone, when all data are far below 0.
+    running maximum from 0 that only shifts exponents fails by underflow alone, when all data are far below 0.  For a
+    minimum or a product 0 is as wrong when all data are positive as it is otherwise.
     """
-    extremum_of_zero = fault.kind is Fault.WRONG_IDENTITY and fault.state.value == 0 and fault.operation != "sum"
+    extremum_of_zero = (
+        fault.kind is Fault.WRONG_IDENTITY and fault.state.value == 0 and fault.operation in ("max", "argmax")
+    )
     if extremum_of_zero and (_is_intermediate(fault.origin, kernel) or _works_on_magnitudes(kernel)):
         fault = replace(fault, confidence=min(fault.confidence, Confidence.MEDIUM))
     if extremum_of_zero and fault.condition is TRUE and shifts.only_shifts(fault.sink):
@@ -219,13 +222,18 @@ class _AlwaysTrue:
         return self._known[condition.key]
 
     def _by_launches(self, condition: Condition) -> bool:
-        if not self._kernel.launches:
+        if not self._kernel.launches and not self._kernel.heuristics:
             return False
         return all(self._holds_in(view, condition) for view in views(self._kernel))
 
     def _holds_in(self, view: LaunchView, condition: Condition) -> bool:
-        """With the launch's arguments, and defaults for compile-time parameters it leaves out."""
+        """With the launch's arguments, and heuristics and defaults for compile-time parameters it leaves out."""
         mapping = dict(view.mapping)
+        for name, value in self._kernel.heuristics.items():
+            number = value.attrs.get("value") if value is not None and value.op == "const" else None
+            computed = const(number) if type(number) is int else value.expr if value is not None else None
+            if computed is not None and (view.launch is None or name not in view.launch.arguments):
+                mapping.setdefault(Atom(AtomKind.PARAM, f"p:{name}", name), substitute(computed, view.mapping))
         for param in self._kernel.params:
             number = param.default.attrs.get("value") if param.default is not None else None
             passed = view.launch is not None and param.name in view.launch.arguments

@@ -63,7 +63,7 @@ def judge(
     confidence = confidence_of(entry, dims, state, kind)
     if state.kind is Lane.MOVED and operation not in ("sum", "prod"):
         confidence = min(confidence, Confidence.MEDIUM)
-    if state.value == 0 and operation not in ("sum", "prod", "and"):
+    if state.value == 0 and operation in ("max", "argmax"):
         # Counts, lengths and partial maxima of magnitudes are never negative, but nothing says so.
         if operand.dtype is not None and operand.dtype.is_integer and not operand.polymorphic:
             confidence = Confidence.LOW

@@ -60,10 +60,20 @@ def _goal(goal: Condition, facts: Sequence[Expr], keys: set[str]) -> bool:
     if goal.op is Connective.OR:
         return any(_goal(part, facts, keys) for part in goal.parts)
     if goal.op is Connective.GE and goal.expr is not None:
-        return nonnegative(goal.expr, facts)
+        return nonnegative(goal.expr, facts) or any(nonnegative(expr, facts) for expr in _undivided(goal.expr))
     if goal.op is Connective.EQ and goal.expr is not None:
         return nonnegative(goal.expr, facts) and nonnegative(-goal.expr, facts)
     return False
+
+
+def _undivided(expr: Expr) -> Iterator[Expr]:
+    """From c - 1 - a//b >= 0, for integers and b >= 1 the same as c*b - 1 - a >= 0."""
+    for mono, coeff in expr.terms:
+        if coeff != -1 or len(mono) != 1 or mono[0].kind is not AtomKind.FLOORDIV:
+            continue
+        dividend, divisor = mono[0].args
+        if isinstance(dividend, Expr) and isinstance(divisor, Expr):
+            yield (expr + of_atom(mono[0]) + ONE) * divisor - ONE - dividend
 
 
 def nonnegative(expr: Expr, facts: Sequence[Expr] = (), depth: int = _DEPTH) -> bool:
