@@ -51,12 +51,12 @@ def warp_request(touched: Touch, warp: int) -> Request | None:
 
 
 def worst_request(access: Access, scenario: Scenario) -> Request | None:
-    """The request of the fullest warp, the same over the first iterations; None when the index is unknown, depends on
-    data, or only a few lanes take part."""
+    """The request of the fullest warp, the same over the first iterations; None when the index is unknown or only a
+    few lanes take part.  Loaded numbers that are the same for all threads are taken as any number."""
     best: Request | None = None
     for at in scenario.environments(access.loops, 2)[:8]:
         touched = touch(access, at, scenario)
-        if touched is None or touched.used_data:
+        if touched is None:
             return None
         for warp in (0, scenario.block.threads // WARP // 2):
             found = warp_request(touched, warp)

@@ -17,8 +17,12 @@ def lane_stride(access: Access) -> Expr | None:
 
 
 def is_gather(access: Access) -> bool:
-    """Whether the index depends on loaded data, or was not understood."""
-    return any(atom.kind in (AtomKind.LOAD, AtomKind.OPAQUE) for atom in access.index.deep_atoms)
+    """Whether the index depends on data that each thread loads for itself, or was not understood.  A loaded number
+    that is the same for all threads (`slot[blockIdx.x]`) moves the whole request."""
+    return any(
+        atom.kind is AtomKind.OPAQUE or (atom.kind is AtomKind.LOAD and (not atom.args or _is_per_thread(atom)))
+        for atom in access.index.deep_atoms
+    )
 
 
 def has_stride_of_unknown_size(index: Expr, kernel: Kernel) -> bool:
@@ -56,13 +60,22 @@ def _is_size(atom: Atom, kernel: Kernel) -> bool:
 
 
 def _bounding_atoms(kernel: Kernel) -> frozenset[Atom]:
-    """Parameters that bound something: in guards of accesses or stops of loops."""
+    """Parameters that bound something: in guards of accesses or stops of loops, or as what indices are taken apart by
+    (`slot // page`, `slot % page`)."""
     known: frozenset[Atom] | None = kernel.attrs.get("bounding_atoms")
     if known is None:
         found: set[Atom] = set()
         guards: set[Condition] = {access.guard for access in kernel.accesses}
         for guard in guards:
             found |= {a for a in guard.deep_atoms if a.kind is AtomKind.PARAM}
+        divisions = {
+            atom
+            for access in kernel.accesses
+            for atom in access.index.deep_atoms
+            if atom.kind in (AtomKind.FLOORDIV, AtomKind.MOD)
+        }
+        for division in divisions:
+            found |= {a for a in division.args[1].deep_atoms if a.kind is AtomKind.PARAM}
         for loop in kernel.loops:
             if loop.stop is not None:
                 found |= {a for a in loop.stop.deep_atoms if a.kind is AtomKind.PARAM}
