@@ -246,6 +246,32 @@ def test_warp_synchronous_code_is_reported_once_per_array() -> None:
     assert found == expected
 
 
+WARP_SCAN = """\
+__global__ void scan(const int* x, int* y, int n) {
+    __shared__ int buf[4][64];
+    const int lane = threadIdx.x % 32, i = blockIdx.x * 128 + threadIdx.x;
+    int* p = buf[threadIdx.x / 32];
+    p[lane] = 0;
+    p[lane + 32] = i < n ? x[i] : 0;
+    SYNC
+    for (int d = 1; d < 32; d *= 2) {
+        const int v = p[lane + 32 - d];
+        SYNC
+        p[lane + 32] += v;MARK
+        SYNC
+    }
+    if (i < n) y[i] = p[lane + 32];
+}
+void launch(const int* x, int* y, int n) { scan<<<(n + 127) / 128, 128>>>(x, y, n); }
+"""
+
+
+@pytest.mark.parametrize(("sync", "mark"), [("", FLAG), ("__syncwarp();", "")])
+def test_of_code_that_needs_warp_barriers_the_write_that_meets_most_others_is_reported(sync: str, mark: str) -> None:
+    found, expected = lines(fill(WARP_SCAN, SYNC=sync, MARK=mark), Confidence.HIGH)
+    assert found == expected
+
+
 def test_setting_one_flag_from_many_threads_is_shown_with_audit_only() -> None:
     assert lines(SAME_VALUE, Confidence.MEDIUM)[0] == []
     assert lines(SAME_VALUE, Confidence.LOW)[0] == [5]

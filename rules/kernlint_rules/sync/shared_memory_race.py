@@ -82,14 +82,18 @@ class SharedMemoryRace(Rule):
 
     def check_kernel(self, kernel: Kernel, context: Context) -> Iterator[Finding]:
         if kernel.framework is Framework.CUDA:
-            in_warps: set[int] = set()
+            # Code that relies on warps running in step is wrong as a whole: say so once per array, at the write that
+            # meets most others.
+            in_warps: dict[int, list[Race]] = {}
             for races in races_by_write(kernel):
                 race = max(races, key=_confidence)
-                # Code that relies on warps running in step is wrong as a whole: say so once per array.
-                if not race.within_warp or id(race.write.buffer) not in in_warps:
+                if not race.within_warp:
                     yield self._report(kernel, race, _confidence(race))
-                if race.within_warp:
-                    in_warps.add(id(race.write.buffer))
+                elif len(races) > len(in_warps.get(id(race.write.buffer), ())):
+                    in_warps[id(race.write.buffer)] = races
+            for races in in_warps.values():
+                race = max(races, key=_confidence)
+                yield self._report(kernel, race, _confidence(race))
 
     def _report(self, kernel: Kernel, race: Race, confidence: Confidence) -> Finding:
         write, other, show = race.write, race.other, race.scenario.block.show
