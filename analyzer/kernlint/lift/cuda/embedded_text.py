@@ -237,7 +237,9 @@ class StringReader:
                 where = piece.offset if piece.frozen else piece.offset + match.start()
                 before = piece.text[at : match.start()]
                 if before:
-                    result.pieces.append(Piece(before, piece.offset if piece.frozen else piece.offset + at, piece.frozen))
+                    result.pieces.append(
+                        Piece(before, piece.offset if piece.frozen else piece.offset + at, piece.frozen)
+                    )
                 token = match.group()
                 if token in (b"{{", b"}}", b"%%", b"$$"):
                     result.pieces.append(Piece(token[:1], where, True))

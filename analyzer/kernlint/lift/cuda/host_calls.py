@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.condition import TRUE, Connective
-from kernlint.ir.expr import ONE
+from kernlint.ir.expr import ONE, ZERO
 from kernlint.ir.host import GridDim, TensorFacts
 from kernlint.lift.cuda.host_eval import as_dims, cast, evaluate
 from kernlint.lift.cuda.host_functions import clamped, known_function
 from kernlint.lift.cuda.host_launch import API_LAUNCHES, api_launch, chevron_launch, set_attribute
+from kernlint.lift.cuda.host_memory import POINTER_CASTS, POINTER_METHODS, memory_call, memory_method
 from kernlint.lift.cuda.host_types import element_type
 from kernlint.lift.cuda.host_values import UNKNOWN, Known, State, fresh, host_part
 from kernlint.lift.cuda.parser import first_named
@@ -19,6 +20,7 @@ from kernlint.lift.cuda.parser import first_named
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from kernlint.ir.types import ElementType
     from kernlint.lift.cuda.host_walk import Walker
 
 _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "narrow_cast", "bit_cast", "dynamic_cast"})
@@ -213,13 +215,17 @@ def _plain_call(w: Walker, node: Node, name: str, function: Node, nodes: list[No
         if value.function is not None:
             w.enter_lambda(value.function, node, state)
         values.append(value)
-    if name in _ALLOCATIONS or name.removesuffix("_like") in _ALLOCATIONS:
+    if _ALLOCATIONS.get(name.removesuffix("_like")) is not None:
         return _allocation(w, name, values, node)
+    if name in POINTER_CASTS and len(values) == 1:
+        return values[0]
     if name == "clamp" and len(values) == 3:
         low, middle, high = values[1].expr, values[0].expr, values[2].expr
         if low is not None and middle is not None and high is not None:
             return Known(expr=clamped(middle, low, high))
     inlined = w.inline(name, values, node, state)
+    if memory_call(w, name, values, node, state):
+        return UNKNOWN
     if inlined is not None:
         return inlined
     listed = values[0].items if len(values) == 1 and values[0].items is not None else None
@@ -250,6 +256,8 @@ def _allocation(w: Walker, name: str, values: list[Known], node: Node) -> Known:
     elif values and values[0].items is not None:
         shape = tuple(item.expr for item in values[0].items)
     span = w.unit.span(node)
+    if init == "full" and len(values) > 1 and values[1].expr == ZERO:
+        init = "zeros"
     tensor = TensorFacts(f"@{span.start}", shape=shape, contiguous=contiguous, init=init, span=span)
     return Known(tensor=tensor, root=f"{name}@{span.start}")
 
@@ -268,13 +276,16 @@ def _method(w: Walker, node: Node, function: Node, arguments: Node | None, state
             w.enter_lambda(value.function, node, state)
         values.append(value)
     tensor = base.tensor
-    if name in ("data_ptr", "const_data_ptr", "mutable_data_ptr", "data") and tensor is not None:
-        dtype = element_type(w.text(template).strip("<> ")) if template is not None else tensor.dtype
+    if name in POINTER_METHODS and tensor is not None:
+        dtype = _pointed_type(w, template) or tensor.dtype
         return Known(tensor=replace_tensor(tensor, dtype), root=base.root)
     if name in _SAME_TENSOR and tensor is not None:
         contiguous = True if name == "contiguous" else tensor.contiguous
         kept = TensorFacts(tensor.name, tensor.shape, None, tensor.dtype, contiguous, tensor.init, span=tensor.span)
         return Known(tensor=kept, root=base.root)
+    if tensor is not None and name.startswith("new_") and name[4:] in _ALLOCATIONS:
+        return _allocation(w, name[4:], values, node)
+    memory_method(name, base, values, state)
     if name == "is_contiguous" and tensor is not None:
         return Known(cond=TRUE) if tensor.contiguous else UNKNOWN
     if name in ("size", "numel") and tensor is not None and tensor.shape is not None:
@@ -290,6 +301,11 @@ def _method(w: Walker, node: Node, function: Node, arguments: Node | None, state
         return Known(expr=host_part(text), root=text)
     _forget_outputs(w, values, node, state)
     return UNKNOWN
+
+
+def _pointed_type(w: Walker, template: Node | None) -> ElementType | None:
+    """The first type of `data_ptr<float>()`, `packed_accessor32<float, 2>()`."""
+    return element_type(w.text(template).strip("<> ").partition(",")[0].strip()) if template is not None else None
 
 
 def replace_tensor(tensor: TensorFacts, dtype: object) -> TensorFacts:

@@ -14,6 +14,7 @@ from kernlint.ir import arith
 from kernlint.ir.condition import Condition, compare, conj, disj, equal, flag, negate
 from kernlint.ir.expr import ONE, ZERO, Expr, const
 from kernlint.ir.host import GridDim
+from kernlint.lift.cuda.host_memory import named_allocation, touch_below
 from kernlint.lift.cuda.host_names import identifier_value, qualified_value, template_value
 from kernlint.lift.cuda.host_types import element_type, is_floating, is_integer, size_of
 from kernlint.lift.cuda.host_values import UNKNOWN, Known, Lambda, State, fresh, host_part
@@ -293,6 +294,7 @@ def assign(w: Walker, left: Node, value: Known, state: State) -> None:
     """Store into a variable, a dim3 component, or a struct member."""
     if left.type == "identifier":
         name = w.text(left)
+        value = named_allocation(value, name)
         old = state.variables.get(name)
         if old is not None and old.dims is not None and value.dims is None:
             value = as_dims(value) if value.expr is not None or value.items is not None else value
@@ -314,10 +316,12 @@ def assign(w: Walker, left: Node, value: Known, state: State) -> None:
             state.variables[base] = replace(known, dims=tuple(dims))
             return
         path = f"{base}.{part}"
+        value = named_allocation(value, path)
         state.set(path, value if value is not UNKNOWN else fresh(path, w.unit.span(left).start))
         return
     for child in left.named_children:
         evaluate(w, child, state)
+    touch_below(w, left, state)
 
 
 def as_dims(value: Known) -> Known:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kernlint.ir.expr import ONE, ZERO, Expr
 from kernlint.lift.cuda.declarators import parameters_of
 from kernlint.lift.cuda.host_eval import cast, evaluate
+from kernlint.lift.cuda.host_memory import adopt
 from kernlint.lift.cuda.host_values import UNKNOWN, Known, Lambda, State
 from kernlint.lift.cuda.parser import first_named
 from kernlint.lift.cuda.unit import Constant, FunctionDefinition, ParameterDeclaration, TranslationUnit
@@ -102,6 +103,8 @@ def _value_of(w: Walker, function: FunctionDefinition, state: State) -> Known | 
     finally:
         w.inline_depth -= 1
         w.quiet -= 1
+    if found.tensor is not None and found.tensor.init != "given":  # a helper that allocates
+        return Known(tensor=replace(found.tensor, name=f"@{found.tensor.name}"), root=found.root)
     if found.expr is None and found.dims is None and found.ratio is None and found.cond is None:
         return None
     found = replace(found, span=None, text="")
@@ -124,7 +127,9 @@ def call_lambda(w: Walker, function: Lambda, values: list[Known], node: Node, st
                 return replace(evaluate(w, first_named(statements[0]), inner), span=None, text="")
         finally:
             w.inline_depth -= 1
+            adopt(state, inner)
     _run(w, function.unit, statements, inner, node)
+    adopt(state, inner)
     return UNKNOWN
 
 
@@ -141,6 +146,7 @@ def enter_lambda(w: Walker, function: Lambda, node: Node, state: State) -> None:
         for parameter in _lambda_parameters(function):
             inner.variables[parameter.name] = w.parameter(parameter)
     _run(w, function.unit, body.named_children, inner, node)
+    adopt(state, inner)
 
 
 def _lambda_parameters(function: Lambda) -> tuple[ParameterDeclaration, ...]:

@@ -184,6 +184,9 @@ def _joined(condition: Condition | None, one: Known, other: Known, name: str, of
         return Known(expr=expr, root=root, text=name)
     if one.tensor is not None and other.tensor is not None:
         return Known(tensor=TensorFacts(name, init="given"), root=f"{name}@{offset}", text=name)
+    for held, null in ((one, other), (other, one)):  # `float* p = nullptr; if (wanted) allocate(&p);`
+        if held.tensor is not None and null.is_literal and null.literal is None:
+            return held
     return Known(floating=one.floating or other.floating, root=f"{name}@{offset}", text=name)
 
 

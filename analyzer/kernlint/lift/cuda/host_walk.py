@@ -14,6 +14,7 @@ from kernlint.lift.cuda import host_inline
 from kernlint.lift.cuda.declarators import Declared, declared, type_text_of
 from kernlint.lift.cuda.host_eval import as_dims, cast, evaluate, truth
 from kernlint.lift.cuda.host_launch import set_config
+from kernlint.lift.cuda.host_memory import adopt, container, named_allocation
 from kernlint.lift.cuda.host_names import identifier_value
 from kernlint.lift.cuda.host_status import StatusReader
 from kernlint.lift.cuda.host_types import element_type, is_floating, is_integer, is_tensor
@@ -216,6 +217,12 @@ class Walker:
         declarator = node.child_by_field_name("declarator")
         parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
         if type_text.rpartition("::")[2] != "dim3" or parameters is None:
+            if parameters is not None and parameters.named_child_count:
+                kind = parameters.named_children[0].child_by_field_name("type")
+                count = state.variables.get(self.text(kind), UNKNOWN) if kind is not None else UNKNOWN
+                held = container(self, type_text, count, item.name, item.node)
+                if held is not None:
+                    state.set(item.name, held)
             return
         dims = []
         for child in parameters.named_children:
@@ -236,9 +243,13 @@ class Walker:
     def declared_value(self, item: Declared, value: Known, type_text: str) -> Known:
         """What a variable of this type holds after its initialiser."""
         name, offset = item.name, self.unit.span(item.node).start
+        value = named_allocation(value, name)
         last = type_text.rpartition("::")[2]
         if item.array_sizes or item.pointer_depth:
             return replace(value, root=value.root or name, span=None)
+        held = container(self, type_text, value, name, item.node)
+        if held is not None:
+            return held
         if last == "dim3":
             if value.span is None:
                 span = self.unit.span(item.node)
@@ -316,6 +327,7 @@ class Walker:
         inner.loops += 1
         if body is not None:
             self.block((body,), inner, kind="loop")
+            adopt(state, inner)
         if node.type == "do_statement" and condition is not None:
             evaluate(self, condition, inner)
 
@@ -373,6 +385,7 @@ class Walker:
         """A block handed to a macro: run perhaps, with what is known here."""
         inner = state.copy()
         self.block((node,), inner)
+        adopt(state, inner)
 
     def call_lambda(self, function: Lambda, values: list[Known], node: Node, state: State) -> Known:
         return host_inline.call_lambda(self, function, values, node, state)
