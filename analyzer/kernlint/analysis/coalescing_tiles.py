@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kernlint.analysis.launches import views
-from kernlint.analysis.launches import is_compile_time
+from kernlint.analysis.launches import is_compile_time, views
 from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axes_of, axis_expr
 from kernlint.ir.kernel import Access, Kernel
 from kernlint.records import dataclass
@@ -63,7 +62,7 @@ def _is_length(atom: Atom) -> bool:
 
 
 def walks_contiguously(access: Access, kernel: Kernel) -> bool:
-    """Whether a loop of run-time length takes neighbouring elements one after the other: the axis the lanes should have.
+    """Whether a loop of run-time length takes neighbouring elements one after the other: the axis lanes should have.
 
     Loops over a compile-time number of neighbours (a filter's taps, the k of a top-k) make a few sectors whole.
     """

@@ -145,10 +145,24 @@ def _escape(
     for extent, evidence, where, confidence in _evidence(access, coordinate, siblings, view):
         if _stays_inside(coordinate, extent, known, view):
             continue
+        if evidence != "block pointer" and _is_padded_by_host(access, view):
+            confidence = min(confidence, Confidence.MEDIUM)
         if is_compile_time(extent, view.kernel) and view.of(extent).constant is None:
             confidence = min(confidence, Confidence.LOW)
         return Escape(access, coordinate, extent, evidence, where, confidence)
     return None
+
+
+def _is_padded_by_host(access: Access, view: LaunchView) -> bool:
+    """Whether the buffer is made by host operators that leave its size open: it may well be padded to whole tiles."""
+    if view.launch is None or access.buffer is None:
+        return False
+    value = view.launch.arguments.get(access.buffer.name)
+    tensor = value.tensor if value is not None else None
+    if tensor is None or tensor.init != "computed":
+        return False
+    size = tensor.numel.single_atom if tensor.numel is not None else None
+    return tensor.numel is None or (size is not None and ".numel()" in size.name)
 
 
 def _stays_inside(coordinate: Coordinate, extent: Expr, known: list[Condition], view: LaunchView) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from kernlint.analysis.prove import divisibility_facts, divisible
-from kernlint.ir.condition import Condition, less
+from kernlint.ir.condition import FALSE, TRUE, Condition, Connective, conj, disj, less, negate
 from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, launch_dim, substitute
 from kernlint.ir.kernel import Framework, Kernel, Launch
 from kernlint.records import dataclass
@@ -52,8 +52,21 @@ class LaunchView:
     def condition(self, condition: Condition) -> Condition:
         found = self._known.get(condition)
         if not isinstance(found, Condition):
-            found = self._known[condition] = condition.substitute(self.mapping)
+            found = self._known[condition] = self._decided(condition).substitute(self.mapping)
         return found
+
+    def _decided(self, condition: Condition) -> Condition:
+        """Compile-time switches (`MASK`, `not EVEN_N`) replaced by the constants the launch passes."""
+        if not condition.flags or self.launch is None:
+            return condition
+        if condition.op is Connective.FLAG:
+            bound = self.launch.bindings.get(f"p:{condition.name}")
+            value = bound.constant if bound is not None else None
+            return condition if value is None else TRUE if value else FALSE
+        parts = [self._decided(part) for part in condition.parts]
+        if condition.op is Connective.NOT:
+            return negate(parts[0])
+        return conj(parts) if condition.op is Connective.AND else disj(parts)
 
     def host_atoms(self, expr: Expr) -> set[Atom]:
         """The host values an expression depends on, without building it in host terms."""

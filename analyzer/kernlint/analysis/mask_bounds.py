@@ -77,9 +77,11 @@ def _overlap(access: Access, coordinate: Coordinate, bounds: list[ImpliedBound])
         distance = access.index.coefficient(axis_atom(axis)) if axis.kind is AxisKind.GRID else None
         if distance is None or not distance.terms or distance.constant is not None:
             continue
+        # whole rows move to another row, they do not lengthen this one
+        inside = Expr({mono: c for mono, c in start.terms if Expr({mono: c}).divided_by(distance) is None})
         for bound in bounds:
             wide = at_most(const(4), bound.extent)  # one and two elements are degenerate
-            reach = bound.extent + (start if is_plain_extent(start) else 0)
+            reach = bound.extent + (inside if is_plain_extent(inside) else 0)
             if is_plain_extent(bound.extent) and provable(less(distance, reach), [wide]):
                 return MaskMismatch(
                     Mismatch.OVERLAP, access, coordinate, bound.condition, bound.extent, distance, None, Confidence.HIGH

@@ -79,7 +79,7 @@ def _class_attribute(frame: Frame, value: Given) -> list[HostVal]:
     """The kernels that `self.kernel` is set to anywhere in the class."""
     owner, _, name = value.name.partition(".")
     definition = frame.scope.classes.get(frame.class_name)
-    if owner not in ("self", "cls") or definition is None or not name:
+    if owner not in ("self", "cls", "__class__", frame.class_name) or definition is None or not name:
         return []
     found: list[HostVal] = []
     for node in ast.walk(definition):

@@ -70,7 +70,8 @@ def _counted(state: State, node: ast.For, bounds: list[Value], *, unrolled: bool
         step_value = bounds[2].expr if len(bounds) > 2 else ONE
         step = step_value if step_value is not None else ONE
         stop = stop if step_value is not None else None
-    backwards = step.constant is not None and step.constant < 0
+    # `-BLOCK` counts down as well: sizes are positive
+    backwards = bool(step.terms) and all(coefficient < 0 for _, coefficient in step.terms)
     trip = None
     if stop is not None and step.constant != 0:
         trip = arith.cdiv(start - stop, -step) if backwards else arith.cdiv(stop - start, step)
