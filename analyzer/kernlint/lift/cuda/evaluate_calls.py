@@ -108,6 +108,8 @@ def template_arguments(m: Machine, node: Node | None) -> tuple[CType | Value | N
                 found.append(m.read(bound.key))
             elif isinstance(bound, CType) or named_element(text) or text in m.home.structs or text in m.home.aliases:
                 found.append(resolve_type(m, text))
+            elif text in m.home.macros and (expanded := macro_value(m, text, None, child)) is not None:
+                found.append(expanded)
             elif text in m.home.constants or text in m.home.macros:
                 found.append(argument_value(m, text, m.scope))
             elif "::" in text or text.isupper():
