@@ -46,6 +46,7 @@ _SMALL_WORDS = _set(
     "splits split groups group g dim dims d k e "
     "channels c layers blocks sms sm warps threads ranks stages chunks topk depth world planes states parts slices"
 )
+_TENS = _set("topk expert experts head heads k taps ranks stages")
 _SEQUENCE_WORDS = _set("seq seqlen seqlens length sequence sequences tokens token positions")
 _BATCH_WORDS = _set("batch batches b bs bsz z bz seqs sequences")
 _NO_RANKS: Mapping[str, int] = {}
@@ -299,3 +300,9 @@ def dynamic_arrays(kernel: Kernel) -> list[Buffer]:
 def may_exceed(expr: Expr, limit: int, facts: Iterable[Condition]) -> bool:
     """Whether nothing known keeps a run-time number at or under a limit."""
     return not provable(at_most(expr, const(limit)), facts)
+
+
+def names_something_small(size: Expr | str) -> bool:
+    """Whether some part of a size is named after what comes in tens: experts, heads, the k of a top-k."""
+    names = [size] if isinstance(size, str) else [atom.name for atom in size.deep_atoms]
+    return bool({word for name in names for word in words_of(name)} & _TENS)

@@ -10,6 +10,7 @@ from kernlint.analysis.coalescing_strides import has_stride_of_unknown_size, is_
 from kernlint.analysis.coalescing_tiles import LARGE, fastest_stride, has_companion, walks_contiguously
 from kernlint.analysis.lanes_access import element_bytes
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
+from kernlint.analysis.launch_limits import names_something_small
 from kernlint.finding import Confidence, Finding
 from kernlint.ir.kernel import Access, AccessKind, Framework, Kernel
 from kernlint.ir.types import Space
@@ -111,6 +112,7 @@ class UncoalescedAccess(Rule):
         uneven = request.stride is None or stride is None
         mild = request.ratio < _CLEAR_RATIO and (uneven or takes_neighbours(access, kernel))
         weak = is_compile_time_chunk(stride, kernel) or mild
+        clear = clear and stride is not None and not names_something_small(stride)
         evidence = {"sectors": request.sectors, "minimum": request.minimum, "stride_bytes": request.stride}
         confidence = Confidence.LOW if weak else Confidence.HIGH if clear else Confidence.MEDIUM
         return self.finding(access.span, message, confidence=confidence, kernel=kernel.name, evidence=evidence)
@@ -127,7 +129,8 @@ class UncoalescedAccess(Rule):
         if is_for_other_hardware(kernel.span.path):
             return None  # sectors and warps are NVIDIA's and AMD's
         if walks_contiguously(access, kernel):
-            confidence = Confidence.HIGH if stride.elements == LARGE else Confidence.MEDIUM
+            long = stride.elements == LARGE and not names_something_small(stride.text)
+            confidence = Confidence.HIGH if long else Confidence.MEDIUM
         else:  # a column of something small, such as one number per row and head
             short = stride.elements == LARGE or has_companion(access, kernel, stride.elements)
             confidence = Confidence.LOW if short else Confidence.MEDIUM
