@@ -242,6 +242,29 @@ def test_attributes_belong_to_one_instantiation() -> None:
     assert second.attributes == {}
 
 
+OPT_IN = "cudaFuncAttributeMaxDynamicSharedMemorySize, 98304"
+ELSEWHERE: dict[str, tuple[str, str, bool]] = {
+    "nowhere": ("", "", False),
+    "here": ("", f"cudaFuncSetAttribute(plain, {OPT_IN});", False),
+    "here, through a variable": ("", f"auto kernel = &plain; cudaFuncSetAttribute(kernel, {OPT_IN});", False),
+    "here, for another kernel": ("", f"cudaFuncSetAttribute(k<float, 2>, {OPT_IN});", False),
+    "another function": (f"void setup() {{ cudaFuncSetAttribute(plain, {OPT_IN}); }}", "", True),
+    "another function, another kernel": (f"void setup() {{ cudaFuncSetAttribute(k<int, 2>, {OPT_IN}); }}", "", False),
+    "helper": (f"template <class K> void allow(K kernel) {{ cudaFuncSetAttribute(kernel, {OPT_IN}); }}", "", True),
+    "macro": (f"#define ALLOW(K) cudaFuncSetAttribute(K, {OPT_IN})\n", "", True),
+    "comment": ("// cudaFuncAttributeMaxDynamicSharedMemorySize is not needed\n", "", False),
+}
+
+
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+def test_opt_ins_elsewhere(name: str) -> None:
+    before, body, expected = ELSEWHERE[name]
+    text = f"{PRELUDE}{before}void f(float* x, int n) {{ {body} plain<<<1, 64, 98304>>>(x, n); }}\n"
+    module = lift_cuda(SourceFile("a.cu", text.encode(), "cuda"), NoResolver())
+    launch = module.launches[-1]
+    assert launch.attrs.get("attribute_elsewhere", False) is expected
+
+
 def test_tensors() -> None:
     launch = only(
         "TORCH_CHECK(x.is_contiguous()); auto y = torch::empty({x.size(0), 8}, x.options()); auto z = x.to(kHalf);"

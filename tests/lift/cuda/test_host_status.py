@@ -15,6 +15,8 @@ __global__ void k(float* x, int n) { }
 #define LAST_ERROR_CHECK() CUDA_TRY(cudaGetLastError())
 #define JUST_CLEAR() cudaGetLastError()
 inline void sync_and_check() { auto e = cudaDeviceSynchronize(); if (e != cudaSuccess) abort(); }
+inline void download(float* to, const float* from) { CUDA_TRY(cudaMemcpy(to, from, 4, cudaMemcpyDeviceToHost)); }
+inline void download_unchecked(float* to, const float* from) { cudaMemcpy(to, from, 4, cudaMemcpyDeviceToHost); }
 inline void check_nothing(int n) { printf("%d", n); }
 struct Guard { ~Guard() { CUDA_TRY(cudaPeekAtLastError()); } };
 """
@@ -67,6 +69,7 @@ UNCHECKED = {
     "read before": "CUDA_TRY(cudaGetLastError()); k<<<1, n>>>(x, n);",
     "check of a tensor": "k<<<1, n>>>(x, n); CHECK_CUDA(x);",
     "check of an unrelated call": "k<<<1, n>>>(x, n); check_nothing(n);",
+    "helper that drops the status of a copy": "k<<<1, n>>>(x, n); float y; download_unchecked(&y, x);",
     "unrelated assertion": "k<<<1, n>>>(x, n); assert(n > 0);",
     "read in the other branch": "if (flag) { k<<<1, n>>>(x, n); } else { LAST_ERROR_CHECK(); }",
     "device guard": "const at::cuda::CUDAGuard guard(0); k<<<1, n>>>(x, n);",
@@ -78,6 +81,7 @@ UNKNOWN = {
     "only in one build": "k<<<1, n>>>(x, n);\n#ifdef DEBUG\nLAST_ERROR_CHECK();\n#endif\n",
     "left before": "k<<<1, n>>>(x, n); if (flag) return; LAST_ERROR_CHECK();",
     "later call may carry the error": "k<<<1, n>>>(x, n); if (cudaMemcpy(x, x, 4, kind) != cudaSuccess) throw 1;",
+    "helper that checks a copy": "k<<<1, n>>>(x, n); float y; download(&y, x);",
     "guard of unknown type": "LaunchChecker checker(0); k<<<1, n>>>(x, n);",
 }
 

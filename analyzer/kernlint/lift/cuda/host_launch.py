@@ -201,6 +201,8 @@ def set_attribute(w: Walker, nodes: list[Node], state: State) -> Known:
     attribute = values[1].text.rpartition("::")[2] or w.text(nodes[1])
     label = _callee_name(w, nodes[0])
     keys = [ref.key for ref in values[0].kernels]
+    if keys and not w.inline_depth and not w.macro_depth:
+        w.tied.setdefault(w.unit.span(nodes[0]).start, set()).update(ref.name for ref in values[0].kernels)
     for key in dict.fromkeys(keys or [label]):
         known: dict[str, HostValue] = dict(state.attributes.get(key, {}))
         known[attribute] = values[2].as_host_value()

@@ -8,7 +8,7 @@ clears the error unread.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kernlint.ir.types import Span
@@ -60,6 +60,7 @@ class StatusReader:
     def __init__(self, program: TranslationUnit) -> None:
         self.program = program
         self.known: dict[str, bool] = {}
+        self.copies: dict[str, bool] = {}
         self.outcomes: dict[tuple[int, int], tuple[set[str], Span | None]] = {}  # by tree and node
         self.span: Span | None = None
 
@@ -84,18 +85,10 @@ class StatusReader:
 
     def checks_calls(self, function: FunctionDefinition) -> bool:
         """Whether the function does look at what other calls of the runtime return: `check(cudaMalloc(&p, n))`."""
-        pending = [function.body]
-        for _ in range(MAX_NODES):
-            if not pending:
-                break
-            node = pending.pop()
-            name = node.child_by_field_name("function") if node.type == "call_expression" else None
-            if name is not None and _RUNTIME_CALL.match(function.unit.text(name)):
-                around = node.parent
-                if around is not None and around.type in _LOOKED_AT:
-                    return True
-            pending.extend(reversed(node.named_children))
-        return False
+        return any(
+            _RUNTIME_CALL.match(name) and node.parent is not None and node.parent.type in _LOOKED_AT
+            for name, node in _runtime_calls(function)
+        )
 
     def same_statement(self, place: tuple[TranslationUnit, Sequence[Node], int, str], call: Node | None) -> bool:
         """`CHECK((kernel<<<...>>>(x)), cudaGetLastError())`: read by the statement that launches."""
@@ -279,7 +272,9 @@ class StatusReader:
         if name in _STATUS:
             return READ
         if name in self.program.macros or name in self.program.functions:
-            return READ if self.defined_reads(name, 0) else FALL
+            if self.defined_reads(name, 0):
+                return READ
+            return MAYBE if self.checks_copies(name) else FALL
         if _MAY_CARRY.match(name) and not _is_statement(node):
             return MAYBE
         lowered = name.lower()
@@ -319,6 +314,17 @@ class StatusReader:
                 self.known[name] = True
         return self.known[name]
 
+    def checks_copies(self, name: str) -> bool:
+        """Whether a function of this name looks at what a copy or another runtime call inside it returns: that may
+        report the error of an earlier launch."""
+        if name not in self.copies:
+            self.copies[name] = any(
+                any(_MAY_CARRY.match(called) and not _is_statement(node) for called, node in _runtime_calls(function))
+                for function in self.program.functions.get(name, ())[:8]
+                if not function.is_kernel
+            )
+        return self.copies[name]
+
     def consumed(self, call: Node, unit: TranslationUnit, function: FunctionDefinition) -> bool:
         """Whether the value of a launch function's call is looked at."""
         node: Node | None = call
@@ -343,6 +349,19 @@ class StatusReader:
                 return False
             node = parent
         return False
+
+
+def _runtime_calls(function: FunctionDefinition) -> Iterator[tuple[str, Node]]:
+    """Calls of the CUDA or HIP runtime in a function's body, by name, in order."""
+    pending = [function.body]
+    for _ in range(MAX_NODES):
+        if not pending:
+            return
+        node = pending.pop()
+        called = node.child_by_field_name("function") if node.type == "call_expression" else None
+        if called is not None and (name := function.unit.text(called).lstrip(":")).startswith(("cuda", "hip")):
+            yield name, node
+        pending.extend(reversed(node.named_children))
 
 
 def _is_statement(call: Node) -> bool:

@@ -60,6 +60,7 @@ class Walker:
         self.launches: list[Launch] = []
         self.seen: set[tuple[object, ...]] = set()
         self.entered: set[int] = set()
+        self.tied: dict[int, set[str]] = {}  # offsets of what attributes are set for -> the kernels it may be
         self.pending: list[tuple[Lambda, Node, State, tuple[Frame, ...]]] = []
         self.status = StatusReader(program)
         self._constants: dict[int, Expr | None] = {}
