@@ -59,10 +59,24 @@ class MisalignedVectorAccess(Rule):
     flagged = (
         Example("rows of any length", _kernel("n", mark="  //~ KL113")),
         Example("rows of 33", _kernel("33", mark="  //~ KL113")),
+        Example(
+            "a window that moves by one element",
+            _kernel("n", "if (n % 4 != 0) return;")
+            .replace("        float4 v = wide[i];\n", "        float4 v = load4(row + 4 * i + taps);  //~ KL113\n")
+            .replace("    for (int i", "    for (int taps = 0; taps < 3; ++taps)\n    for (int i")
+            .replace("__global__", "__device__ float4 load4(const float* p) { return *(const float4*)p; }\n__global__"),
+        ),
     )
     silent = (
         Example("length checked by the host", _kernel("n", "if (n % 4 != 0) return;")),
         Example("rows of 32", _kernel("32")),
+        Example(
+            "a window that moves by whole vectors",
+            _kernel("n", "if (n % 4 != 0) return;")
+            .replace("        float4 v = wide[i];\n", "        float4 v = load4(row + 4 * i + taps);\n")
+            .replace("    for (int i", "    for (int taps = 0; taps < 12; taps += 4)\n    for (int i")
+            .replace("__global__", "__device__ float4 load4(const float* p) { return *(const float4*)p; }\n__global__"),
+        ),
         Example("length counted in vectors", _kernel("4 * n")),
     )
 
@@ -72,7 +86,8 @@ class MisalignedVectorAccess(Rule):
         reported: set[tuple[str, int]] = set()
         for problem in misaligned_accesses(kernel):
             span = problem.cast or problem.access.span
-            if (span.path, span.start) in reported or _is_checked_by_host(kernel, problem):
+            checked = not problem.constant and _is_checked_by_host(kernel, problem)
+            if checked or (span.path, span.start) in reported:
                 continue
             reported.add((span.path, span.start))
             yield self._report(kernel, problem, span)
