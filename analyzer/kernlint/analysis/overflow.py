@@ -50,6 +50,7 @@ class NarrowProduct:
     row: Expr
     stride: Expr
     widened_late: bool
+    compile_time: frozenset[str]  # keys of the kernel's compile-time parameters
 
 
 def narrow_products(kernel: Kernel) -> Iterator[NarrowProduct]:
@@ -60,18 +61,19 @@ def narrow_products(kernel: Kernel) -> Iterator[NarrowProduct]:
     """
     seen: set[int] = set()
     loaded = _loaded_types(kernel)
+    compile_time = frozenset(f"p:{p.name}" for p in kernel.params if p.is_compile_time)
     for access in kernel.accesses:
         address = access.attrs.get("address")
         if not is_external(access) or not isinstance(address, Value):
             continue
-        wide = _has_wide_product(address)
         for product, widened_late in _products(address, loaded):
             if id(product) in seen:
                 continue
             seen.add(id(product))
             factors = _row_and_stride(product, kernel)
             if factors is not None:
-                yield NarrowProduct(access, product, *factors, widened_late and not wide)
+                outer = _has_wide_product(address, compile_time, _degree(factors[0] * factors[1], compile_time))
+                yield NarrowProduct(access, product, *factors, widened_late and not outer, compile_time)
 
 
 def _loaded_types(kernel: Kernel) -> dict[str, ElementType]:
@@ -176,22 +178,23 @@ def is_largest(found: NarrowProduct, kernel: Kernel, view: LaunchView) -> bool:
     Masks, statistics and rotary tables are a head or a row length smaller than the data beside them: when they reach
     2^31 elements, the data is far beyond any memory.
     """
-    own = _degree(view.of(found.row * found.stride))
+    own = _degree(view.of(found.row * found.stride), found.compile_time)
     counters = {atom for atom in found.row.deep_atoms if _counts(atom)}
     for access in kernel.accesses:
         if not is_external(access):
             continue
         for mono, coeff in access.index.terms:
             term = Expr({mono: coeff})
-            if not counters.isdisjoint(term.deep_atoms) and _degree(view.of(term)) > own:
+            if not counters.isdisjoint(term.deep_atoms) and _degree(view.of(term), found.compile_time) > own:
                 return False
     return True
 
 
-def _degree(expr: Expr) -> int:
+def _degree(expr: Expr, compile_time: frozenset[str]) -> int:
     """The greatest number of run-time sizes multiplied in one term."""
     sizes = (AtomKind.HOST, AtomKind.PARAM)
-    return max((sum(atom.kind in sizes for atom in mono) for mono, _ in expr.terms), default=0)
+    counts = (sum(a.kind in sizes and a.key not in compile_time for a in mono) for mono, _ in expr.terms)
+    return max(counts, default=0)
 
 
 def is_row_offset(found: NarrowProduct) -> bool:
@@ -207,7 +210,9 @@ def is_row_offset(found: NarrowProduct) -> bool:
     if any(atom.kind is AtomKind.MOD for atom in found.row.deep_atoms):
         return False
     address = found.access.attrs.get("address")
-    if isinstance(address, Value) and _has_wide_product(address):
+    if isinstance(address, Value) and _has_wide_product(
+        address, found.compile_time, _degree(product, found.compile_time)
+    ):
         return False  # the outer offset of this very address is wide, and bounds this one
     in_row = lanes_in(found.row)
     in_index = {axis.key for axis in axes_of(index) if axis.kind in (AxisKind.LANE, AxisKind.LOOP)}
@@ -317,23 +322,22 @@ def widens_elsewhere(kernel: Kernel) -> bool:
     return False
 
 
-def _has_wide_product(address: Value) -> bool:
+def _has_wide_product(address: Value, compile_time: frozenset[str] = frozenset(), beside: int = 0) -> bool:
+    """Whether an offset that counts programs or loaded indices is computed in 64 bits on the way to the address, or one
+    that counts turns of a loop and is larger, by a run-time size, than a product of `beside` sizes."""
     queue, seen = [address], {id(address)}
     for value in queue:
-        if value.op == "mul" and width(value) is Width.WIDE and _grows(value):
-            return True
+        if value.op == "mul" and width(value) is Width.WIDE and value.expr is not None:
+            atoms = value.expr.deep_atoms
+            if any(_counts(atom) for atom in atoms):
+                return True
+            if beside and any(_turns_openly(atom) for atom in atoms) and _degree(value.expr, compile_time) > beside:
+                return True
         for arg in value.args:
             if (arg.op in _PATH or arg.op == "cast") and id(arg) not in seen and len(seen) < 2000:
                 seen.add(id(arg))
                 queue.append(arg)
     return False
-
-
-def _grows(value: Value) -> bool:
-    """Whether the value counts something of run-time length: programs, loaded indices, turns of an open loop."""
-    if value.expr is None:
-        return False
-    return any(_counts(atom) or _turns_openly(atom) for atom in value.expr.deep_atoms)
 
 
 def _turns_openly(atom: Atom) -> bool:
