@@ -43,7 +43,7 @@ class GlobalMemoryRace(Rule):
     advice = "Add the program's offset to the pointer, or combine with an atomic."
     silent_when = (
         "the index or a guard depends on the program number",
-        "the index comes from memory",
+        "the index comes from memory and the element is not read back (a scatter through a permutation)",
         "the grid has one program along that axis",
         "every program stores the same value (reported with `--pedantic`)",
     )
