@@ -16,6 +16,7 @@ from kernlint.analysis.accumulation import accumulation
 from kernlint.analysis.launches import LaunchView, views
 from kernlint.analysis.padding_interpret import PaddingResult, interpret
 from kernlint.analysis.padding_judge import Fault, PaddingFault, confidence_of, judge
+from kernlint.analysis.padding_reach import Reach
 from kernlint.analysis.padding_shift import Shifts
 from kernlint.analysis.padding_state import Entry, Lane, LaneState, excludes, is_upper_bound, loop_axes
 from kernlint.analysis.padding_threads import exchange_faults, initial_fault, thread_exchanges
@@ -49,6 +50,8 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
             faults += exchange_faults(exchange, result)
     always = _AlwaysTrue(kernel)
     faults = [fault for fault in faults if fault.condition is TRUE or not always.holds(fault.condition)]
+    reach = Reach(kernel)
+    faults = [fault for fault in faults if reach.matters(fault)]
     loops = {loop.axis.key: loop for loop in kernel.loops}
     shifts = Shifts(kernel)
     faults = [_tempered(fault, kernel, loops, shifts) for fault in faults]
