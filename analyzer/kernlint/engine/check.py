@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
+from kernlint.engine.release import release
 from kernlint.finding import Finding
 from kernlint.ir.kernel import Kernel, Launch, Module
 from kernlint.ir.types import Span
@@ -83,7 +84,9 @@ def check_file(source: SourceFile, settings: Settings, resolver: Resolver | None
     except Exception as error:
         note = internal_error("reading this file", error, source.path, None)
         return FileResult(source.path, suppressions=suppressions, notifications=(note,))
-    return check_module(source, module, settings, suppressions)
+    result = check_module(source, module, settings, suppressions)
+    release(module)
+    return result
 
 
 def check_module(

@@ -21,6 +21,7 @@ from kernlint.engine.check import (
     check_module,
     internal_error,
 )
+from kernlint.engine.release import release
 from kernlint.ir.kernel import Module
 from kernlint.ir.types import Span
 from kernlint.lift import lift_module
@@ -31,8 +32,8 @@ from kernlint.source.suppressions import find_suppressions
 
 # Seconds after which one file is given up.  Real files take milliseconds; this is against hangs only.
 DEADLINE = 60.0
-# Source bytes between two collections: the IR is full of cycles, and its cost grows with the heap that is scanned.
-_COLLECT_EVERY = 1_000_000
+# Source bytes between two collections.  Modules are taken apart when checked; this is for the cycles that remain.
+_COLLECT_EVERY = 4_000_000
 _KEPT_MODULES = 8
 
 
@@ -93,7 +94,9 @@ class Worker:
         module = lift_module(source, self.project)
         for launcher in task.launchers:
             bind_from(self._module(launcher), launcher.launches, module)
-        return check_module(source, module, self.settings, find_suppressions(source))
+        result = check_module(source, module, self.settings, find_suppressions(source))
+        release(module)
+        return result
 
     def _source(self, path: str, language: str) -> SourceFile:
         if path in self.texts:
