@@ -145,6 +145,8 @@ def _escape(
     for extent, evidence, where, confidence in _evidence(access, coordinate, siblings, view):
         if _stays_inside(coordinate, extent, known, view):
             continue
+        if view.kernel.autotune is not None and view.kernel.autotune.prunes:
+            confidence = min(confidence, Confidence.MEDIUM)  # pruning may leave only tiles that divide the extent
         if evidence != "block pointer" and _is_padded_by_host(access, view):
             confidence = min(confidence, Confidence.MEDIUM)
         if is_compile_time(extent, view.kernel) and view.of(extent).constant is None:
