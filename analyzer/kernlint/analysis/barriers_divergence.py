@@ -42,7 +42,7 @@ class Divergence:
     def places(self) -> list[Span]:
         """Where each barrier, or the call that leads to it, is written: in the function in which threads part.  A
         helper with barriers is fine by itself; what is at fault is calling it there."""
-        return [_place_behind(self.frame, barrier) for barrier in self.barriers]
+        return [place_behind(self.frame, barrier) for barrier in self.barriers]
 
 
 @dataclass
@@ -59,7 +59,7 @@ def divergent_barriers(kernel: Kernel) -> list[Divergence]:
         if barrier.kind not in _BLOCK_WIDE:
             continue
         for depth, frame in enumerate(barrier.path):
-            span = _span(frame)
+            span = frame_span(frame)
             if span is None or (frame.branch is not None and not frame.exit and _is_balanced(frame.branch)):
                 continue
             place = places.setdefault((span.path, span.start), _Found(frame, [], barrier.path[:depth]))
@@ -67,7 +67,7 @@ def divergent_barriers(kernel: Kernel) -> list[Divergence]:
     return [divergence for place in places.values() for divergence in _judge(kernel, place)]
 
 
-def _span(frame: Frame) -> Span | None:
+def frame_span(frame: Frame) -> Span | None:
     if frame.span is not None:
         return frame.span
     if frame.loop is not None:
@@ -75,10 +75,10 @@ def _span(frame: Frame) -> Span | None:
     return frame.branch.span if frame.branch is not None else None
 
 
-def _place_behind(frame: Frame, barrier: Barrier) -> Span:
+def place_behind(frame: Frame, barrier: Barrier) -> Span:
     """The barrier or, of the calls it was inlined through, the one in the same function as the frame: among these
     places, the nearest behind the frame."""
-    start = _span(frame)
+    start = frame_span(frame)
     if start is None or not barrier.inlined_at:
         return barrier.span
     places = [place for place in (*barrier.inlined_at, barrier.span) if place.path == start.path]
@@ -88,14 +88,14 @@ def _place_behind(frame: Frame, barrier: Barrier) -> Span:
 
 def _exit_span(kernel: Kernel, frame: Frame, barrier: Barrier) -> Span | None:
     """Where threads leave: the innermost branch with a thread-dependent condition around the exit."""
-    outer, known = _span(frame), uniformity(kernel)
+    outer, known = frame_span(frame), uniformity(kernel)
     if outer is None:
         return None
     for item in kernel.body.walk():
         if not isinstance(item, Exit) or not _contains(outer, item.span) or not _skips(item, barrier):
             continue
         for around in reversed(item.path):
-            where = _span(around)
+            where = frame_span(around)
             if around.branch is None or where is None or not _contains(outer, where):
                 continue
             if known.of_condition(around.condition, around.value) is not Spread.BLOCK:
@@ -147,14 +147,14 @@ def _judge(kernel: Kernel, place: _Found) -> Iterator[Divergence]:
     if how is None or how is Spread.BLOCK:
         return
     kind = "loop" if frame.loop is not None else "exit" if frame.exit else "branch"
-    span = _exit_span(kernel, frame, place.barriers[0]) if frame.exit else _span(frame)
+    span = _exit_span(kernel, frame, place.barriers[0]) if frame.exit else frame_span(frame)
     if span is None:
         return
     barriers = tuple(place.barriers)
     evaluable = False
     for start in (SMALL, LARGE):
         for scenario in scenarios(kernel, start):
-            for at in _environments(scenario, place.prefix):
+            for at in corner_environments(scenario, place.prefix):
                 answer = _parting(frame, place.prefix, at, scenario)
                 if answer is None:
                     continue
@@ -195,7 +195,7 @@ def _loop_spread(kernel: Kernel, loop: Loop) -> Spread | None:
     return known.of_condition(condition, loop.condition) if condition is not None else known.of_value(loop.condition)
 
 
-def _environments(scenario: Scenario, prefix: tuple[Frame, ...]) -> Iterator[Evaluator]:
+def corner_environments(scenario: Scenario, prefix: tuple[Frame, ...]) -> Iterator[Evaluator]:
     """First and last block of the grid, in representative iterations of the loops around."""
     values = scenario.values
     corners: list[dict[str, int]] = [{f"a:g{i}": 0 for i in range(3)}]

@@ -46,10 +46,10 @@ def shuffle_call(m: Machine, name: str, args: list[Value], node: Node) -> Value 
 
 
 def shuffle(m: Machine, kind: str, rest: list[Value], mask: Value | None, name: str, node: Node) -> Value:
-    m.barrier(BarrierKind.WARP, node, name, mask)
+    meeting = m.barrier(BarrierKind.WARP, node, name, mask)
     dtype = rest[0].dtype if rest else None
     expr = None if dtype is not None and dtype.is_float else shuffled_expr(m, rest[0] if rest else None)
-    attrs: dict[str, object] = {"kind": kind, "mask": mask, "name": name}
+    attrs: dict[str, object] = {"kind": kind, "mask": mask, "name": name, "barrier": meeting}
     if len(rest) > 2:
         attrs["width"] = rest[2]
     return m.value("shuffle", tuple(rest[:2]), dtype, node, expr, None, attrs)
