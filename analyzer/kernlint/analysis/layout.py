@@ -87,6 +87,10 @@ def _ignores_strides(access: Access, tensor: TensorFacts, view: LaunchView) -> b
     if len(own) < len(tensor.strides) or not runtime or tensor.shape is None:
         return False
     lengths = {extent for extent in tensor.shape if extent is not None}
+    dense = ONE  # strides it would have if it were contiguous
+    for extent in reversed(tensor.shape):
+        dense = dense * extent if extent is not None else dense
+        lengths.add(dense)
     return runtime <= lengths and not (runtime & own)
 
 

@@ -235,3 +235,23 @@ def test_negative_and_positive_indices_agree(rank_and_index: tuple[int, int]) ->
     rank, index = rank_and_index
     difference = bound(f"early = x.shape[{index - rank}]\nassert x.dim() == {rank}\nn = early - x.shape[{index}]")
     assert difference.constant == 0
+
+
+# The number of items of lists, with `len(...)` passed as an argument.
+LISTS = [
+    ("items = [t for t in (a, b)]", "2"),
+    ("items = []\nitems.append(a)\nitems.append(b)", "2"),
+    ("items = [t for t in (a, b) if t is not None]", "len(items)"),
+    ("items = {t for t in a.keys()}", "len(items)"),
+    ("items = []\nfor t in (a, b):\n    items.append(t)", "len("),
+    ("items = [a]\nitems.extend(b)", "len("),
+]
+
+
+@pytest.mark.parametrize(("body", "shown"), LISTS)
+def test_lengths_of_lists(body: str, shown: str) -> None:
+    """A list is not a tensor: its length is no size of one."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    launch = launch_in(f"\ndef copy(a, b):\n{lines}    copy_kernel[(1,)](items[0], b, len(items), BLOCK=64)\n")
+    assert repr(launch.bindings["p:n"]).startswith(shown)
+    assert ".shape" not in repr(launch.bindings["p:n"])

@@ -243,3 +243,55 @@ def copy(x, y, n):
     assert tensor is not None
     assert tensor.contiguous is True
     assert launch.device_guarded
+
+
+OPTIONAL = {
+    "branch": "if b is None:\n    b = torch.{made}(n)\nx = b",
+    "conditional expression": "x = torch.{made}(n) if b is None else b",
+    "the other way round": "x = b if b is not None else torch.{made}(n)",
+    "disjunction": "x = b or torch.{made}(n)",
+}
+
+
+@pytest.mark.parametrize("body", OPTIONAL.values(), ids=OPTIONAL.keys())
+def test_outputs_allocated_unless_given(body: str) -> None:
+    """What the wrapper itself allocates is what counts: the caller may be told to clear what it passes."""
+    empty, zeros = facts(body.format(made="empty")), facts(body.format(made="zeros"))
+    assert (empty.init, zeros.init) == ("empty", "computed")
+    assert empty.span is not None
+
+
+def test_written_in_one_branch() -> None:
+    assert facts("x = torch.empty(n)\nif n > 4:\n    x.zero_()").init == "computed"
+
+
+# A conversion or copy of ... is contiguous (True), is not (False), or may be either (None).
+COPIES = [
+    ("torch.empty(4, n).expand(2, 4, n).to(torch.float16)", True),  # another type: a copy without gaps
+    ("torch.empty(4, n)[:, 1:].half()", True),
+    ("torch.empty(4, n)[:, 1:].clone()", True),
+    ("torch.empty(4, n).narrow(1, 0, 2).to(torch.float32)", False),  # the type it has: the view itself
+    ("a.expand(2, n).to(torch.float16)", None),  # the type of `a` and its layout are not known
+    ("a.expand(2, n).clone()", None),
+    ("torch.empty(4, n).t().to(torch.float16)", False),  # copies keep the order of the strides
+    ("torch.empty(4, n).t().clone()", False),
+    ("torch.empty(4, n).t().contiguous()", True),
+    ("torch.empty(4, n).chunk(2, dim=1)[0].clone()", True),
+]
+
+
+@pytest.mark.parametrize(("expression", "contiguous"), COPIES)
+def test_copies_of_views(expression: str, contiguous: bool | None) -> None:
+    assert facts(f"x = {expression}").contiguous is contiguous
+
+
+def test_transposed_strides() -> None:
+    def strides(body: str) -> list[str]:
+        return [repr(stride) for stride in facts(body).strides or ()]
+
+    assert strides("x = torch.empty(4, n).t()") == ["1", "n"]
+    assert strides("x = torch.empty(4, 8, n).transpose(0, 1)") == ["n", "8*n", "1"]
+    assert strides("x = torch.empty(4, 8, n).transpose(0, 1).transpose(0, 1)") == ["8*n", "n", "1"]
+    assert strides("x = a.permute(1, 0, 2)") == ["a.stride(1)", "a.stride(0)", "a.stride(2)"]
+    assert strides("x = a.permute((1, 0))") == ["a.stride(1)", "a.stride(0)"]
+    assert strides("x = torch.empty(4, n).t().contiguous()") == ["4", "1"]

@@ -36,6 +36,8 @@ MAX_LAUNCHER_STATEMENTS = 200
 
 # Wrappers that return their first argument's meaning unchanged.
 _TRANSPARENT = frozenset({"int", "torch.library.wrap_triton", "torch._library.wrap_triton", "wrap_triton"})
+# Methods that change the length of a list.
+GROWING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
 _CDIV = frozenset({"cdiv", "ceil_div", "ceildiv", "div_up", "divup"})
 
 
@@ -49,6 +51,8 @@ def call(frame: Frame, node: ast.Call) -> HostVal:
         if isinstance(base, Meta):
             return _from_meta(frame, node)
         args, keywords = arguments(frame, node)
+        if isinstance(base, Seq) and node.func.attr in GROWING and isinstance(node.func.value, ast.Name):
+            return _changed_list(frame, node.func, node.func.value, base, args)
         found = tensors.method_of_tensor(frame, node, base, node.func.attr, args, keywords)
         if found is not None:
             return found
@@ -111,6 +115,18 @@ def arguments(frame: Frame, node: ast.Call) -> tuple[list[HostVal], dict[str, Ho
         elif isinstance(value, Mapping):
             keywords.update(value.items)
     return args, keywords
+
+
+def _changed_list(frame: Frame, func: ast.Attribute, name: ast.Name, base: Seq, args: Sequence[HostVal]) -> HostVal:
+    """`items.append(x)`: outside loops the list has one item more; otherwise nothing is known of it any more."""
+    if func.attr == "append" and len(args) == 1 and not frame.loops and len(base.items) < 64:
+        spans = (*base.spans, frame.scope.text.span(func)) if len(base.spans) == len(base.items) else ()
+        frame.state.variables[name.id] = Seq((*base.items, args[0]), spans)
+        return Literal(None)
+    fresh = frame.fresh_given(name.id)
+    fresh.is_list = True
+    frame.state.variables[name.id] = fresh
+    return frame.unknown(func)
 
 
 def _from_meta(frame: Frame, node: ast.Call) -> HostVal:
@@ -219,6 +235,8 @@ def _length(frame: Frame, value: HostVal) -> HostVal | None:
     if isinstance(value, SizesOf):
         rank = frame.state.knowledge.rank(value.shape)
         return Int(const(len(range(rank)[value.start : value.stop]))) if rank is not None else None
+    if isinstance(value, Given) and value.is_list:
+        return given(f"{value.key}.len", f"len({value.name})")
     tensor = value if isinstance(value, Tensor) else value.tensor if isinstance(value, Given) else None
     if tensor is not None and isinstance(value, (Tensor, Given)):
         return Int(frame.state.knowledge.dim(tensor.shape, 0))

@@ -41,6 +41,7 @@ from kernlint.lift.host.value import (
 from kernlint.lift.host.views import indexed
 
 MAX_NESTING = 60
+MAX_ITEMS = 16  # of a comprehension evaluated item by item
 
 
 def evaluate(frame: Frame, node: ast.expr) -> HostVal:
@@ -73,6 +74,8 @@ def _evaluate(frame: Frame, node: ast.expr) -> HostVal:
         return conditional(frame, node)
     if isinstance(node, ast.UnaryOp):
         return _unary(frame, node)
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and isinstance(node.values[-1], ast.Call):
+        return _or_else(frame, node, node.values[-1])
     if isinstance(node, (ast.Compare, ast.BoolOp)):
         return conditions.truth_value(frame, node)
     if isinstance(node, ast.Lambda):
@@ -85,6 +88,8 @@ def _evaluate(frame: Frame, node: ast.expr) -> HostVal:
         return value
     if isinstance(node, ast.Starred):
         return evaluate(frame, node.value)
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)):
+        return _comprehension(frame, node)
     return frame.unknown(node)
 
 
@@ -227,6 +232,41 @@ def conditional(frame: Frame, node: ast.IfExp) -> HostVal:
         return other
     joined = join_values(frame, "value", condition, then, other)
     return frame.unknown(node) if isinstance(joined, Given) and joined not in (then, other) else joined
+
+
+def _or_else(frame: Frame, node: ast.BoolOp, last: ast.Call) -> HostVal:
+    """`out or torch.empty(...)`: one of two tensors; other disjunctions are truth values."""
+    made = evaluate(frame, last)
+    if not isinstance(made, Tensor) or len(node.values) != 2:
+        return conditions.truth_value(frame, node)
+    first = evaluate(frame, node.values[0])
+    if isinstance(first, Literal) and not first.value:
+        return made
+    condition = conditions.condition_of(frame, node.values[0])
+    return join_values(frame, "value", condition, first, made)
+
+
+def _comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp) -> HostVal:
+    """`[f(t) for t in (a, b)]` item by item; any other comprehension is a list of which nothing is known."""
+    generator = node.generators[0]
+    simple = isinstance(node, (ast.ListComp, ast.GeneratorExp)) and len(node.generators) == 1 and not generator.ifs
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and simple and isinstance(generator.target, ast.Name):
+        values = expanded(frame, evaluate(frame, generator.iter))
+        if values is not None and len(values) <= MAX_ITEMS:
+            name = generator.target.id
+            saved = frame.state.variables.get(name)
+            items = []
+            for value in values:
+                frame.state.variables[name] = value
+                items.append(evaluate(frame, node.elt))
+            frame.state.variables.pop(name, None)
+            if saved is not None:
+                frame.state.variables[name] = saved
+            return Seq(tuple(items), (frame.scope.text.span(node.elt),) * len(items))
+    unknown = frame.unknown(node)
+    if isinstance(unknown, Given):
+        unknown.is_list = True
+    return unknown
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> HostVal:

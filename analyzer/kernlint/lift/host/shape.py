@@ -81,6 +81,7 @@ class Knowledge:
     splits: dict[str, int] = field(default_factory=dict)  # shape key -> dim of which numel is a multiple by `rest`
     equal: dict[Atom, Expr] = field(default_factory=dict)  # host atom -> what it equals
     dtypes: dict[str, ElementType | str] = field(default_factory=dict)  # element type by name, or the name it equals
+    layouts: dict[str, tuple[Expr, ...]] = field(default_factory=dict)  # strides by layout; true in every state
 
     def copy(self) -> Knowledge:
         return replace(
@@ -100,6 +101,7 @@ class Knowledge:
             {**self.splits, **other.splits},
             {atom: expr for atom, expr in self.equal.items() if other.equal.get(atom) == expr},
             {name: dtype for name, dtype in self.dtypes.items() if other.dtypes.get(name) == dtype},
+            self.layouts,
         )
 
     def dtype(self, known: ElementType | str | None) -> ElementType | str | None:
@@ -181,6 +183,9 @@ class Knowledge:
 
     def stride(self, shape: Shape, index: int, layout: str, contiguous: bool | None) -> Expr:
         """The stride of a dimension in elements; of a contiguous tensor, the product of the sizes after it."""
+        known = self.layouts.get(layout)
+        if known is not None and -len(known) <= index < len(known):
+            return self.canonical(known[index])
         root = self.root(shape)
         rank = self.rank(root)
         if contiguous and root.explicit is None and rank is None:

@@ -246,17 +246,26 @@ def _join_tensors(frame: Frame, a: Tensor, b: Tensor) -> Tensor:
     else:
         key, shown = frame.fresh(a.name or "tensor")
         shape = type(a.shape)(key, shown)
+    allocated = _allocated_unless_given(a, b)
     joined = replace(
-        a,
+        allocated or a,
         shape=shape,
         dtype=a.dtype if a.dtype == b.dtype else None,
         contiguous=contiguous,
-        init=a.init if a.init == b.init else "computed",
+        init=a.init if a.init == b.init else allocated.init if allocated is not None else "computed",
         fill=a.fill if a.fill == b.fill else None,
         storage=a.storage if a.storage == b.storage else "",
         layout=a.layout if a.layout == b.layout else "",
     )
     return joined if a.identity == b.identity else joined.changed()
+
+
+def _allocated_unless_given(a: Tensor, b: Tensor) -> Tensor | None:
+    """The tensor that a wrapper allocates uninitialised when its caller passed none (`if out is None: ...`)."""
+    for made, other in ((a, b), (b, a)):
+        if made.init == "empty" and other.init == "given":
+            return made
+    return None
 
 
 def truth_of(value: HostVal) -> Condition | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kernlint.ir.condition import Condition, Connective, at_most, flag, less, negate
 from kernlint.ir.expr import const
+from kernlint.lift.host.calls import GROWING
 from kernlint.lift.host.conditions import assume, condition_of
 from kernlint.lift.host.definitions import COMPOUND, attribute_path, bodies_of
 from kernlint.lift.host.expressions import evaluate
@@ -124,7 +125,7 @@ def named(frame: Frame, name: str, value: HostVal, source: ast.expr | None) -> H
         if not value.anonymous:
             return value
         fresh = frame.fresh_given(name, span=frame.scope.text.span(source) if source is not None else None)
-        fresh.is_tensor, fresh.is_int = value.is_tensor, value.is_int
+        fresh.is_tensor, fresh.is_int, fresh.is_list = value.is_tensor, value.is_int, value.is_list
         return fresh
     if not isinstance(value, Tensor):
         frame.fresh(name)
@@ -254,6 +255,10 @@ def assigned_names(body: Sequence[ast.stmt]) -> Iterator[str]:
                 path = attribute_path(node)
                 if path:
                     yield path
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                changed = node.func.value
+                if node.func.attr in GROWING and isinstance(changed, ast.Name):
+                    yield changed.id
 
 
 def widen(frame: Frame, body: Sequence[ast.stmt]) -> None:
@@ -264,6 +269,7 @@ def widen(frame: Frame, body: Sequence[ast.stmt]) -> None:
             fresh = frame.fresh_given(name)
             fresh.is_tensor = seen_tensor(known) is not None
             fresh.is_int = isinstance(known, Int)
+            fresh.is_list = isinstance(known, Seq) or (isinstance(known, Given) and known.is_list)
             frame.state.variables[name] = fresh
 
 

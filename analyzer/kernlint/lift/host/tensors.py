@@ -143,7 +143,8 @@ def method_of_tensor(
         if method in _SAME:
             return tensor
         if method in _SIZED_AS_INPUT:
-            return tensor.changed(init="computed", storage="", layout="")
+            contiguous = tensor.copy_contiguous if tensor.contiguous is False else tensor.contiguous
+            return tensor.changed(init="computed", storage="", layout="", contiguous=contiguous)
         init, fill = _FILLING[method]
         changed = replace(tensor, init=init, fill=fill)
         frame.state.replace_tensor(tensor, changed)
@@ -185,7 +186,8 @@ def _cast(
     if method in ("to", "type"):
         named = [value for value in (*args, keywords.get("dtype")) if isinstance(value, Dtype)]
         if not named and _may_be_dtype(args, keywords):
-            return tensor.changed(dtype=None, init="computed", layout="", storage="")
+            kept = _contiguous_as(frame, tensor, None)
+            return tensor.changed(dtype=None, init="computed", layout="", storage="", contiguous=kept)
         if not named:
             return tensor if method == "to" and (args or keywords) else None
         dtype = named[0].dtype
@@ -193,7 +195,18 @@ def _cast(
     if known is not None and known == frame.state.knowledge.dtype(tensor.dtype):
         return tensor
     # `to` keeps the order of the strides; when the type does not change it returns the tensor itself.
-    return tensor.changed(dtype=dtype, init="computed", layout="", storage="")
+    return tensor.changed(
+        dtype=dtype, init="computed", layout="", storage="", contiguous=_contiguous_as(frame, tensor, known)
+    )
+
+
+def _contiguous_as(frame: Frame, tensor: Tensor, dtype: ElementType | str | None) -> bool | None:
+    """Whether a tensor converted to this type is contiguous: a copy has no gaps and repeats nothing."""
+    if tensor.contiguous is not False or tensor.copy_contiguous is False:
+        return tensor.contiguous
+    old = frame.state.knowledge.dtype(tensor.dtype)
+    copied = isinstance(dtype, ElementType) and isinstance(old, ElementType) and dtype != old
+    return tensor.copy_contiguous if copied else None
 
 
 def _may_be_dtype(args: Sequence[HostVal], keywords: dict[str, HostVal]) -> bool:

@@ -23,7 +23,9 @@ class Tensor:
     """A tensor.  Equal `identity` means the same tensor object, whatever variables hold it.
 
     `storage` names the variable its memory came from ('' until it is assigned); `layout` names its strides; `dtype` is
-    an element type or, unless that is known, a name for it: the same name is the same type."""
+    an element type or, unless that is known, a name for it: the same name is the same type.  `copy_contiguous` tells of
+    a tensor that is not contiguous whether a copy in the order of its strides is: True for an expanded or shortened
+    contiguous one, False for a transposed one."""
 
     name: str
     shape: Shape
@@ -34,6 +36,7 @@ class Tensor:
     span: Span | None = None
     storage: str = ""
     layout: str = ""
+    copy_contiguous: bool | None = False
     identity: int = field(default_factory=lambda: next(_IDENTITIES))
 
     def changed(self, **changes: Any) -> Tensor:
@@ -52,6 +55,7 @@ class Given:
     is_tensor: bool = False
     is_int: bool = False
     anonymous: bool = False  # not held by a variable yet
+    is_list: bool = False  # a list, set or dictionary: never a tensor
 
     @property
     def integer(self) -> Expr:
@@ -212,7 +216,7 @@ def as_tensor(value: HostVal) -> Tensor | None:
     """The tensor a value is; a value of unknown kind becomes one, unless it is the object a method belongs to."""
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, Given) and not value.is_int and value.name not in _OBJECTS:
+    if isinstance(value, Given) and not value.is_int and not value.is_list and value.name not in _OBJECTS:
         value.is_tensor = True
         return value.tensor
     return None

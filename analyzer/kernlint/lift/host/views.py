@@ -16,6 +16,7 @@ STRIDED = frozenset(
     {"t", "transpose", "permute", "expand", "expand_as", "swapaxes", "swapdims", "movedim", "moveaxis"}
     | {"narrow", "select", "as_strided", "diagonal", "unfold", "adjoint", "broadcast_to"}
 )
+_KEEPING_ORDER = frozenset({"expand", "expand_as", "broadcast_to", "narrow", "select"})
 SPLITS = frozenset({"chunk", "split", "tensor_split", "unbind"})
 
 
@@ -97,7 +98,12 @@ def indexed(frame: Frame, tensor: Tensor, node: ast.Subscript, whole_numbers: Se
         size = knowledge.rest(tensor.shape, 0)
         shape = Shape(shape.key, shape.name, dims[1:]) if dims else replace(shape, size=size)
     contiguous = _indexed_contiguity(tensor.contiguous, parts, whole_numbers)
-    return tensor.changed(shape=shape, contiguous=contiguous, layout="")
+    return tensor.changed(shape=shape, contiguous=contiguous, layout="", copy_contiguous=_copied(tensor))
+
+
+def _copied(tensor: Tensor) -> bool | None:
+    """Whether a copy of a part or an expansion of the tensor is contiguous."""
+    return tensor.copy_contiguous if tensor.contiguous is False else tensor.contiguous
 
 
 def _indexed_contiguity(base: bool | None, parts: Sequence[ast.expr], whole_numbers: Sequence[bool]) -> bool | None:
@@ -135,6 +141,13 @@ def strided(frame: Frame, tensor: Tensor, method: str, args: Sequence[HostVal], 
     dims = frame.state.knowledge.dims(tensor.shape)
     shape = Shape(f"{tensor.shape.key}.{method}{place}", f"{tensor.shape.name}.{method}()")
     contiguous: bool | None = False
+    layout = ""
+    if method == "permute":
+        axes_given = args[0].items if len(args) == 1 and isinstance(args[0], Seq) else args
+        args = [arg for arg in axes_given if as_int(arg) is not None]
+        if len(args) == len(axes_given) > 1:
+            frame.state.knowledge.set_rank(tensor.shape, len(args))
+            dims = frame.state.knowledge.dims(tensor.shape)
     places = [number.constant for arg in args if (number := as_int(arg)) is not None]
     if method in ("narrow", "select"):
         contiguous = _along(frame, tensor, places[0] if places else None)
@@ -144,7 +157,18 @@ def strided(frame: Frame, tensor: Tensor, method: str, args: Sequence[HostVal], 
         if order is not None:
             shape = explicit(frame, [dims[index] for index in order])
             contiguous = tensor.contiguous if order == list(range(len(dims))) else False
-    return tensor.changed(shape=shape, contiguous=contiguous, layout="")
+            layout = _permuted_layout(frame, tensor, order, place)
+    copied = _copied(tensor) if method in _KEEPING_ORDER else False
+    return tensor.changed(shape=shape, contiguous=contiguous, layout=layout, copy_contiguous=copied)
+
+
+def _permuted_layout(frame: Frame, tensor: Tensor, order: list[int], place: str) -> str:
+    """A layout with the strides of the tensor in another order."""
+    knowledge = frame.state.knowledge
+    base = tensor.layout or tensor.name or "tensor"
+    layout = f"{frame.prefix}{base}{place}[{','.join(map(str, order))}]"
+    knowledge.layouts[layout] = tuple(knowledge.stride(tensor.shape, index, base, tensor.contiguous) for index in order)
+    return layout
 
 
 def _along(frame: Frame, tensor: Tensor, dim: int | None) -> bool | None:
@@ -192,7 +216,8 @@ def pieces(
     rank = frame.state.knowledge.rank(tensor.shape)
     if rank is not None and method != "unbind":
         frame.state.knowledge.set_rank(shape, rank)
-    part = tensor.changed(shape=shape, contiguous=_along(frame, tensor, along), layout="")
+    contiguous = _along(frame, tensor, along)
+    part = tensor.changed(shape=shape, contiguous=contiguous, layout="", copy_contiguous=_copied(tensor))
     return Pieces(part, count if count is None or 0 < count <= 64 else None, sizes is None)
 
 
