@@ -48,6 +48,12 @@ class PythonText:
         return min(start + column, len(self.source.data))
 
     def span(self, node: ast.stmt | ast.expr | ast.arg | ast.keyword | ast.alias | ast.excepthandler) -> Span:
+        last = node.end_lineno
+        if not self._encoding and node.lineno > 1 and last is not None and last <= len(self._starts):
+            # nearly every node: columns are bytes of the file already
+            starts = self._starts
+            start = starts[node.lineno - 1] + node.col_offset
+            return Span(self.source.path, start, max(start, starts[last - 1] + (node.end_col_offset or 0)))
         start = self.offset(node.lineno, node.col_offset)
         end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         return Span(self.source.path, start, max(start, end))
