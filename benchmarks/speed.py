@@ -1,5 +1,6 @@
 """How fast linting is, as ratios in one run:  python benchmarks/speed.py [--into DIR] [NAME...]
 
+The files are a pinned sample: of each language the files in the order of a hash of their path, up to `SAMPLE` bytes.
 On the same files, one after the other: a bare parse (tree-sitter-cuda for CUDA, `ast` for Python), `kernlint` on one
 core and on all, without and with a warm cache; and, when they are installed, `ruff check --select ALL` and semgrep with
 three Python rules on the Python files.  CPU seconds (user + system, children included) are the figure to compare: wall
@@ -8,6 +9,7 @@ time is noisy.  Also the cold start on one file and the peak memory of a run.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import resource
 import shutil
@@ -44,6 +46,9 @@ rules:
   - {id: b, languages: [python], severity: INFO, message: grid, pattern: "$K[$G](...)"}
   - {id: c, languages: [python], severity: INFO, message: dot, pattern: "tl.dot($A, $B)"}
 """
+
+
+SAMPLE = 3_000_000  # bytes of each language
 
 
 @dataclass(frozen=True)
@@ -119,13 +124,20 @@ def _compare(title: str, files: list[Path], language: str) -> None:
 def _files(items: list[Corpus], suffixes: set[str]) -> list[Path]:
     """Files of interest: with a kernel in them for CUDA, with Triton in them for Python."""
     mark = b"triton" if ".py" in suffixes else b"__global__"
-    found = []
+    found: dict[str, Path] = {}
     for corpus in items:
         for root in corpus.roots:
             for path in sorted(root.rglob("*")):
                 if path.suffix in suffixes and path.is_file() and mark in path.read_bytes():
-                    found.append(path)
-    return found
+                    name = path.relative_to(corpus.target).as_posix()
+                    found[hashlib.blake2b(name.encode(), digest_size=8).hexdigest()] = path
+    chosen, size = [], 0
+    for key in sorted(found):
+        size += found[key].stat().st_size
+        if size > SAMPLE:
+            break
+        chosen.append(found[key])
+    return chosen
 
 
 def main() -> None:
