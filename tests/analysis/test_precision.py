@@ -53,9 +53,14 @@ def test_cuda_look_alikes(body: str) -> None:
     assert cuda(body) == []
 
 
-def test_atomic_additions_into_half_are_possible_trouble() -> None:
-    (found,) = cuda("atomicAdd(out, x[threadIdx.x]);")
-    assert (found.kind, found.confidence) == (Sum.ATOMIC, Confidence.MEDIUM)
+@pytest.mark.parametrize(
+    ("target", "confidence"),
+    [("out", Confidence.HIGH), ("out + where[threadIdx.x]", Confidence.HIGH), ("out + threadIdx.x", Confidence.MEDIUM)],
+    ids=["one cell for all", "cells read from memory", "a cell per thread"],
+)
+def test_atomic_additions_into_half(target: str, confidence: Confidence) -> None:
+    (found,) = cuda(f"atomicAdd({target}, x[threadIdx.x]);", "const __half* x, const int* where, __half* out, int n")
+    assert (found.kind, found.confidence) == (Sum.ATOMIC, confidence)
 
 
 def triton(body: str, host: str = "") -> list[LowPrecisionSum]:
@@ -111,3 +116,71 @@ def test_a_dot_with_a_narrow_accumulator() -> None:
     )
     (found,) = triton(body)
     assert found.kind is Sum.DOT
+
+
+MEAN = (
+    HEAD
+    + """\
+@triton.jit
+def k(x_ptr, o_ptr, S, D, BLOCK: tl.constexpr):
+    d = tl.arange(0, BLOCK)
+    acc = tl.zeros((BLOCK,), dtype=x_ptr.dtype.element_ty)
+    for s in range(S):
+        acc += tl.load(x_ptr + s * D + d, mask=d < D, other=0.0)
+    tl.store(o_ptr + d, acc, mask=d < D)
+
+
+def f(x):
+    x = x.to(torch.DTYPE)
+    out = torch.empty(x.shape[1], dtype=x.dtype, device=x.device)
+    k[(1,)](x, out, x.shape[0], x.shape[1], BLOCK=256)
+"""
+)
+
+
+def test_an_accumulator_typed_like_a_tensor_has_the_type_the_launch_gives() -> None:
+    (found,) = sums(MEAN.replace("DTYPE", "bfloat16"), PYTHON)
+    assert (found.kind, found.confidence) == (Sum.LOOP, Confidence.HIGH)
+    assert sums(MEAN.replace("DTYPE", "float32"), PYTHON) == []
+
+
+STATE = (
+    HEAD
+    + """\
+@triton.jit
+def k(x_ptr, o_ptr, S, BLOCK: tl.constexpr):
+    d = tl.arange(0, BLOCK)
+    state = tl.zeros((BLOCK,), dtype=tl.float32)
+    for s in range(S):
+        x = tl.load(x_ptr + s * BLOCK + d).to(tl.float32)
+        state = UPDATE
+    tl.store(o_ptr + d, state)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("update", "narrow"),
+    [
+        ("(state + x).to(tl.bfloat16).to(tl.float32)", True),
+        ("state.to(tl.float16).to(tl.float32) + x", True),
+        ("state + x.to(tl.bfloat16).to(tl.float32)", False),
+        ("state + x", False),
+    ],
+)
+def test_a_wide_sum_rounded_in_every_turn_is_narrow(update: str, narrow: bool) -> None:
+    assert [found.kind for found in sums(STATE.replace("UPDATE", update), PYTHON)] == ([Sum.LOOP] if narrow else [])
+
+
+def test_the_launch_says_how_many_terms_there_are() -> None:
+    source = HEAD + (
+        "@triton.jit\n"
+        "def k(x_ptr, o_ptr, BLOCK: tl.constexpr):\n"
+        "    x = tl.load(x_ptr + tl.arange(0, BLOCK)).to(tl.float16)\n"
+        "    tl.store(o_ptr, tl.sum(x, axis=0))\n\n\n"
+        "def f(x, o):\n"
+        "    k[(1,)](x, o, BLOCK=%d)\n"
+    )
+    (found,) = sums(source % 512, PYTHON)
+    assert found.terms == 512
+    assert sums(source % 16, PYTHON) == []

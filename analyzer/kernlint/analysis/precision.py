@@ -12,15 +12,17 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kernlint.analysis.accumulation import accumulation
+from kernlint.analysis.launches import views
 from kernlint.analysis.padding_state import lane_dims
 from kernlint.analysis.precision_types import Typed, Types
 from kernlint.finding import Confidence
 from kernlint.ir.arith import floordiv
 from kernlint.ir.condition import Connective
-from kernlint.ir.expr import Expr, axis_expr
-from kernlint.ir.kernel import Access, AccessKind, Kernel, Loop
+from kernlint.ir.expr import Atom, AtomKind, Expr, axis_expr, const, substitute
+from kernlint.ir.kernel import Access, AccessKind, Config, Kernel, Loop
 from kernlint.ir.types import ElementType, Space
 from kernlint.ir.value import Value, ancestors
 from kernlint.records import dataclass
@@ -30,6 +32,8 @@ UNIT_ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float8e4m3": 2.0**-4
 SEQUENTIAL_LAW = 0.30
 # Up to this many additions a 16-bit sum loses about as much as rounding its result once does.
 SHORT = 16
+# A tree of this many loses less than twice what rounding its result once does.
+SHORT_TREE = 64
 
 
 class Sum(enum.Enum):
@@ -75,10 +79,44 @@ def low_precision_sums(kernel: Kernel) -> list[LowPrecisionSum]:
     types = Types(kernel)
     found: dict[int, LowPrecisionSum] = {}
     for candidate in _candidates(kernel, types):
+        candidate = _with_terms_of_launches(candidate, kernel)
         if candidate.terms is not None and candidate.terms <= SHORT:
             continue
         found.setdefault(id(candidate.at), candidate)
-    return sorted(found.values(), key=lambda item: item.at.ordinal)
+    running = {id(item.at) for item in found.values() if item.kind is Sum.LOOP}
+    tempered = [_tempered(item, kernel, running) for item in found.values()]
+    return sorted(tempered, key=lambda item: item.at.ordinal)
+
+
+def _with_terms_of_launches(found: LowPrecisionSum, kernel: Kernel) -> LowPrecisionSum:
+    """With the largest number of terms any launch or configuration gives, when all of them give one."""
+    if found.length is None or found.length.constant is not None:
+        return found
+    lengths = [view.of(found.length) for view in views(kernel)]
+    tuning = kernel.autotune
+    if tuning is not None and tuning.configs and tuning.complete:
+        lengths = [substitute(length, _chosen(config)) for length in lengths for config in tuning.configs]
+    numbers = [length.constant for length in lengths]
+    known = [number for number in numbers if number is not None]
+    return replace(found, length=const(max(known))) if known and len(known) == len(numbers) else found
+
+
+def _chosen(config: Config) -> dict[Atom, Expr]:
+    return {
+        Atom(AtomKind.PARAM, f"p:{name}", name): const(value)
+        for name, value in config.values.items()
+        if type(value) is int
+    }
+
+
+def _tempered(found: LowPrecisionSum, kernel: Kernel, running: set[int]) -> LowPrecisionSum:
+    """A short tree whose result goes into a running sum in 16 bits loses little beside that sum."""
+    if found.kind is not Sum.REDUCE or found.terms is None or found.terms > SHORT_TREE:
+        return found
+    users = [value for value in kernel.values if any(arg is found.at for arg in value.args)]
+    if users and all(id(user) in running for user in users):
+        return replace(found, confidence=min(found.confidence, Confidence.MEDIUM))
+    return found
 
 
 def _candidates(kernel: Kernel, types: Types) -> Iterator[LowPrecisionSum]:
@@ -116,7 +154,8 @@ def _loop_sum(carry: Value, types: Types) -> Iterator[LowPrecisionSum]:
     if carry.args[0].attrs.get("constexpr"):
         # A Python number adapts to what is added to it.
         init = types.of(step.at)
-    verdict = _verdict(init)
+    rounded = _rounded_each_turn(carry, step.at, types)
+    verdict = (rounded, Confidence.HIGH) if rounded is not None else _verdict(init)
     if verdict is None or _is_counter(carry) or (verdict[0] is None and not _is_floating(step.at)):
         return
     if verdict[0] is None and not types.of(step.at).generic:
@@ -145,8 +184,31 @@ def _is_floating(value: Value) -> bool:
     return False
 
 
+def _rounded_each_turn(carry: Value, at: Value, types: Types) -> ElementType | None:
+    """The 16-bit type a wide accumulator passes through between one addition and the next."""
+    for value in (carry.args[1], *at.args):
+        for _ in range(4):
+            if value is at or value is carry or value.op != "cast" or not value.args:
+                break
+            typed = types.of(value)
+            if typed.is_low and not typed.generic and typed.type is not None and typed.type.name in UNIT_ROUNDOFF:
+                return typed.type if _ends_at(value, (carry, at)) else None
+            value = value.args[0]
+    return None
+
+
+def _ends_at(value: Value, ends: tuple[Value, ...]) -> bool:
+    while value.op == "cast" and value.args and value not in ends:
+        value = value.args[0]
+    return value in ends
+
+
 def _is_counter(carry: Value) -> bool:
-    return carry.expr is not None or carry.pointer is not None or (carry.dtype is not None and not carry.dtype.is_float)
+    if carry.pointer is not None or carry.block is not None:
+        return True
+    if carry.dtype is not None and not carry.polymorphic:
+        return not carry.dtype.is_float
+    return carry.expr is not None and not carry.polymorphic
 
 
 def _trips(loop: Loop) -> Expr | None:
@@ -212,9 +274,22 @@ def _low(dtype: ElementType) -> bool:
     return dtype.is_float and dtype.bits <= 16
 
 
+def _loop_of_running(value: Value) -> Loop | None:
+    """The loop that carries an accumulator, perhaps converted or rescaled."""
+    for item in ancestors(value, 12):
+        loop = item.attrs.get("loop") if item.op == "carry" and item.pointer is None else None
+        if isinstance(loop, Loop) and item.shape == value.shape:
+            return loop
+    return None
+
+
 def _dot_sum(value: Value, types: Types) -> Iterator[LowPrecisionSum]:
     wanted = value.attrs.get("out_dtype")
     length = value.args[0].shape[-1] if value.args[0].shape else None
+    loop = _loop_of_running(value.args[2]) if len(value.args) > 2 else None
+    if length is not None and loop is not None:
+        trips = _trips(loop)
+        length = length * trips if trips is not None else None
     if isinstance(wanted, ElementType) and wanted.name in UNIT_ROUNDOFF:
         yield LowPrecisionSum(Sum.DOT, value, wanted, length, Confidence.HIGH, value.name)
     elif len(value.args) > 2 and not value.args[2].attrs.get("constexpr"):
@@ -224,14 +299,23 @@ def _dot_sum(value: Value, types: Types) -> Iterator[LowPrecisionSum]:
 
 
 def _atomic_sum(access: Access, types: Types) -> Iterator[LowPrecisionSum]:
-    """Atomic additions into 16 bits: every contribution is rounded to them."""
+    """Atomic additions into 16 bits: every contribution is rounded to them.
+
+    Sure where many meet in one cell: at an index read from memory, or one that is the same for all.  Programs that
+    share the other cells may be few (split-K).
+    """
     at = access.value
     dtype = access.dtype or access.pointer.dtype
+    if access.buffer is not None and (dtype is None or dtype.name not in UNIT_ROUNDOFF):
+        dtype = types.of_tensor(access.buffer.name) or dtype
     if at is None or dtype is None or dtype.name not in UNIT_ROUNDOFF:
         return
+    atoms = access.index.deep_atoms
+    meet = any(atom.kind is AtomKind.LOAD for atom in atoms) or not any(atom.kind is AtomKind.AXIS for atom in atoms)
+    confidence = Confidence.HIGH if meet and access.index_is_known else Confidence.MEDIUM
     marker = Value("atomic", (at,), dtype, span=access.span, ordinal=access.ordinal)
     buffer = access.buffer.name if access.buffer is not None else ""
-    yield LowPrecisionSum(Sum.ATOMIC, marker, dtype, None, Confidence.MEDIUM, buffer)
+    yield LowPrecisionSum(Sum.ATOMIC, marker, dtype, None, confidence, buffer)
 
 
 def _array_sum(access: Access, types: Types) -> Iterator[LowPrecisionSum]:

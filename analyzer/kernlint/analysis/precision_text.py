@@ -16,7 +16,7 @@ _EXAMPLE_TERMS = 1024
 
 def what(found: LowPrecisionSum) -> str:
     """The first sentence, without its full stop."""
-    subject = f"`{found.name}`" if found.name else "This"
+    subject = f"`{found.name}`" if found.name else "This value"
     dtype = f"`{found.dtype.name}`" if found.dtype is not None else "its input's own type, 16 bits for half inputs"
     return f"{subject} {_WHAT[found.kind]} {dtype}"
 
@@ -32,9 +32,9 @@ def cost(found: LowPrecisionSum) -> str:
     sequential = found.kind in (Sum.LOOP, Sum.ATOMIC, Sum.DOT)
     terms = found.terms
     if found.length is None:
-        count = f"{_EXAMPLE_TERMS} terms"
+        count = f"{_EXAMPLE_TERMS} terms, for example,"
     elif terms is None:
-        count = f"{_EXAMPLE_TERMS} terms (their number is `{found.length}`)"
+        count = f"{_EXAMPLE_TERMS} terms, for example (their number is `{found.length}`),"
     else:
         count = f"{terms} terms"
     error = relative_error(found.dtype, terms or _EXAMPLE_TERMS, sequential)

@@ -66,6 +66,10 @@ class Types:
         self._given = caller_tensors(kernel)
         self._known: dict[int, Typed] = {}
 
+    def of_tensor(self, name: str) -> ElementType | None:
+        """The element type the launches give a tensor parameter."""
+        return self._tensors.get(name)
+
     def of(self, value: Value) -> Typed:
         """The element type of a value; iterative, so that long chains of operations cost no stack."""
         stack = [value]

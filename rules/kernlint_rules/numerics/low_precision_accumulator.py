@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernlint.analysis.precision import LowPrecisionSum, Sum, low_precision_sums
+from kernlint.analysis.precision import low_precision_sums
 from kernlint.analysis.precision_text import cost, what
-from kernlint.finding import Confidence, Finding, Severity
+from kernlint.finding import Finding, Severity
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.rule import Context, Example, Rule
 
@@ -157,7 +157,7 @@ def add(x_ptr, r_ptr, y_ptr, n, BLOCK: tl.constexpr):
                 yield self.finding(
                     found.at.span,
                     f"{what(found)}. {cost(found)}",
-                    confidence=_confidence(found),
+                    confidence=found.confidence,
                     kernel=kernel.name,
                     evidence={
                         "dtype": found.dtype.name if found.dtype is not None else "generic",
@@ -165,7 +165,3 @@ def add(x_ptr, r_ptr, y_ptr, n, BLOCK: tl.constexpr):
                         "kind": found.kind.value,
                     },
                 )
-
-
-def _confidence(found: LowPrecisionSum) -> Confidence:
-    return min(found.confidence, Confidence.MEDIUM) if found.kind is Sum.ATOMIC else found.confidence
