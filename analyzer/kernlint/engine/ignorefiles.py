@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 
 class IgnoreFiles:
@@ -51,10 +53,16 @@ def _specs_in(folder: str) -> list[GitIgnoreSpec]:
     for name in (".gitignore", os.path.join(".git", "info", "exclude")):
         try:
             with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape") as file:
-                found.append(GitIgnoreSpec.from_lines(file.read().splitlines()))
+                found.append(_spec(file.read().splitlines()))
         except (OSError, ValueError):
             continue  # none there, or a pattern git would refuse as well
     return found
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # not for free, and a lint of one file needs none
+
+    return GitIgnoreSpec.from_lines(lines)
 
 
 @lru_cache(maxsize=4096)
@@ -74,10 +82,13 @@ class Patterns:
 
     def __init__(self, patterns: Iterable[str], base: str) -> None:
         self._base = base
-        self._spec = GitIgnoreSpec.from_lines(list(patterns))
+        lines = list(patterns)
+        self._spec = _spec(lines) if lines else None
 
     def match(self, path: str, is_folder: bool = False) -> bool:
         """Whether the absolute path matches.  Paths outside the folder are matched by their name alone."""
+        if self._spec is None:
+            return False
         relative = os.path.relpath(path, self._base).replace(os.sep, "/")
         if relative.startswith("../"):
             relative = os.path.basename(path)
