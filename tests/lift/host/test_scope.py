@@ -153,6 +153,28 @@ def test_assignment_never_hides_a_function() -> None:
 
 
 @pytest.mark.parametrize(
+    "source",
+    [
+        "if new:\n    f = tl.gather\nelse:\n    f = None\n",
+        "if old:\n    f = None\nelse:\n    f = tl.gather\n",
+        "f = None\nif new:\n    f = tl.gather\n",
+        "try:\n    f: object = tl.gather\nexcept AttributeError:\n    f = None\n",
+    ],
+)
+def test_none_gives_way_to_any_other_assignment(source: str) -> None:
+    definition = scope(source).names["f"]
+    assert isinstance(definition, Assigned)
+    assert definition.value is not None
+    assert ast.unparse(definition.value) == "tl.gather"
+
+
+def test_different_assignments_say_nothing() -> None:
+    definition = scope("f = None\nf = tl.gather\nf = tl.other\n").names["f"]
+    assert isinstance(definition, Assigned)
+    assert definition.value is None
+
+
+@pytest.mark.parametrize(
     "prefix", [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf# \xc3\xa9\n", b"# \xc3\xa9\xe2\x82\xac\r\n", b"x = 'a'\r"]
 )
 def test_spans_are_byte_ranges(prefix: bytes) -> None:

@@ -43,7 +43,7 @@ class PythonScope:
     """The module-level names of one file, and every function in it.
 
     Conditional definitions are all seen; the first import of a name wins over later fallbacks (`except ImportError`),
-    and a function or import wins over a plain assignment (`triton = None`).
+    and a function or import wins over a plain assignment (`triton = None`), anything else over None.
     """
 
     def __init__(self, text: PythonText, resolver: Resolver | None = None) -> None:
@@ -126,9 +126,9 @@ class PythonScope:
                 annotation = node.annotation if isinstance(node, ast.AnnAssign) else None
                 known = self.names.get(target.id)
                 function = self._wrapped_function(value)
-                if known is None:
+                if known is None or (isinstance(known, Assigned) and _is_none(known.value) and value is not None):
                     self.names[target.id] = Assigned(value, annotation, function)
-                elif isinstance(known, Assigned) and not _same_text(known.value, value):
+                elif isinstance(known, Assigned) and not _is_none(value) and not _same_text(known.value, value):
                     self.names[target.id] = Assigned(None)
             elif isinstance(target, (ast.Tuple, ast.List)):
                 values = node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else []
@@ -349,6 +349,11 @@ def _unwrapped(node: ast.expr) -> ast.expr:
         else:
             break
     return node
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    """Whether a value is written as None: what a name holds where something optional is missing."""
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _same_text(a: ast.expr | None, b: ast.expr | None) -> bool:
