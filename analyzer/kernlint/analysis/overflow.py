@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterator, Mapping
 
 from kernlint.analysis.extents import is_external
@@ -393,6 +394,18 @@ def narrows_a_factor(product: Value) -> bool:
                 return True
             value = source
     return False
+
+
+_ONE_STEP = {"inference", "cache", "topk", "penalty", "penalties", "sampling", "sampler", "router", "routing", "decode"}
+
+
+def handles_one_step(kernel: Kernel) -> bool:
+    """Whether names say that the kernel sees what one inference step brings: new tokens, their routing, their logits.
+
+    Their number times a row stays far below 2^31, unlike activations of a training batch or tensors of general operators.
+    """
+    words = re.findall(r"[a-z]+", f"{kernel.name} {kernel.span.path}".lower())
+    return not _ONE_STEP.isdisjoint(words)
 
 
 def is_tensor_size(atom: Atom) -> bool:

@@ -10,6 +10,7 @@ from kernlint.analysis.overflow import (
     NarrowProduct,
     admitted_over_limit,
     bounded_below_limit,
+    handles_one_step,
     is_largest,
     is_row_offset,
     is_tensor_size,
@@ -144,10 +145,12 @@ class OffsetOverflow(Rule):
         if any(admitted_over_limit(product, view) for product in found for view in perspectives):
             return Confidence.HIGH
         rows = [product for product in found if is_row_offset(product)]
+        rows = [product for product in rows if any(is_largest(product, kernel, view) for view in perspectives)]
         if rows and widens_elsewhere(kernel):
             return Confidence.HIGH
         rows = [product for product in rows if not lanes_in(product.row)]
-        rows = [product for product in rows if any(is_largest(product, kernel, view) for view in perspectives)]
+        if handles_one_step(kernel):
+            return Confidence.MEDIUM
         if not rows:
             return Confidence.MEDIUM
         strides = [view.of(product.stride) for view in perspectives if view.launch is not None for product in rows]
