@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from kernlint.ir.host import HostFunction, Launch
 from kernlint.ir.kernel import Kernel
 from kernlint.lift.cuda.host_bind import bind
+from kernlint.lift.cuda.host_dispatch import explicit_instantiations, instantiated_types
 from kernlint.lift.cuda.host_opt_in import mark_opted_in_elsewhere
 from kernlint.lift.cuda.host_walk import Walker
 from kernlint.lift.cuda.unit import FunctionDefinition, TranslationUnit
@@ -26,6 +27,7 @@ def host_functions(unit: TranslationUnit) -> list[HostFunction]:
     launchers = _launching_helpers(unit)
     found = []
     tied: dict[int, set[str]] = {}
+    instantiations = explicit_instantiations(unit)
     for function in unit.own:
         if not function.is_host or not _may_launch(function, launching_macros, launchers):
             continue
@@ -39,6 +41,7 @@ def host_functions(unit: TranslationUnit) -> list[HostFunction]:
             is_test=_TEST.search(function.name) is not None,
         )
         walker = Walker(unit, function, record)
+        walker.types = instantiated_types(function, instantiations)
         walker.run()
         tied.update(walker.tied)
         record.launches = sorted(walker.launches, key=lambda launch: (launch.span, launch.kernel_name))

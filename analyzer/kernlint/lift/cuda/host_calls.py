@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kernlint.ir.condition import TRUE, Connective
 from kernlint.ir.expr import ONE, ZERO
 from kernlint.ir.host import GridDim, TensorFacts
+from kernlint.lift.cuda.host_dispatch import dispatched_types
 from kernlint.lift.cuda.host_eval import as_dims, cast, evaluate
 from kernlint.lift.cuda.host_functions import clamped, known_function
 from kernlint.lift.cuda.host_launch import API_LAUNCHES, api_launch, chevron_launch, set_attribute
@@ -206,15 +207,14 @@ def _plain_call(w: Walker, node: Node, name: str, function: Node, nodes: list[No
     if local is not None and local.function is not None:
         values = [evaluate(w, child, state) for child in nodes]
         return w.call_lambda(local.function, values, node, state)
-    values = []
-    for child in nodes:
-        if child.type == "compound_statement":  # a block handed to a macro
-            w.branch_of_unknown(child, state)
-            continue
-        value = evaluate(w, child, state)
-        if value.function is not None:
-            w.enter_lambda(value.function, node, state)
-        values.append(value)
+    outer = state.types
+    if "DISPATCH" in name:
+        chosen = dispatched_types(name, ((child.type, w.text(child)) for child in nodes))
+        state.types = {**outer, **chosen} if chosen else outer
+    try:
+        values = _arguments(w, nodes, node, state)
+    finally:
+        state.types = outer
     if _ALLOCATIONS.get(name.removesuffix("_like")) is not None:
         return _allocation(w, name, values, node)
     if name in POINTER_CASTS and len(values) == 1:
@@ -236,6 +236,20 @@ def _plain_call(w: Walker, node: Node, name: str, function: Node, nodes: list[No
     if function.type in ("identifier", "qualified_identifier", "template_function") and name[:1].isupper():
         return Known(items=tuple(values)) if name.endswith(("Dim", "dim3", "Dim3")) else UNKNOWN
     return UNKNOWN
+
+
+def _arguments(w: Walker, nodes: list[Node], node: Node, state: State) -> list[Known]:
+    """The values of a call's arguments; lambdas and blocks among them are run."""
+    values = []
+    for child in nodes:
+        if child.type == "compound_statement":  # a block handed to a macro
+            w.branch_of_unknown(child, state)
+            continue
+        value = evaluate(w, child, state)
+        if value.function is not None:
+            w.enter_lambda(value.function, node, state)
+        values.append(value)
+    return values
 
 
 def _forget_outputs(w: Walker, values: list[Known], node: Node, state: State) -> None:

@@ -34,7 +34,7 @@ def inline(w: Walker, name: str, values: list[Known], node: Node, state: State) 
         return None
     if not launches and len(body) > 1500:
         return None
-    inner = State(_bound(function.parameters, values), state.facts, state.attributes, state.loops)
+    inner = State(_bound(function.parameters, values), state.facts, state.attributes, state.loops, state.types)
     for parameter, value in zip(function.parameters, values, strict=False):
         prefix = (value.address_of or value.text) + "."
         for path, member in state.variables.items():

@@ -104,6 +104,9 @@ def _launch(
     launch.facts = [*state.facts, *([ref.condition] if ref.condition is not None else [])]
     launch.divisible = [pair for fact in launch.facts if (pair := divisibility(fact)) is not None]
     launch.in_loop = state.loops > 0
+    types = {value.text: state.types[value.text] for value in ref.template_arguments if value.text in state.types}
+    if types:
+        launch.attrs["types"] = types  # the element types a template argument stands for
     launch.attributes = dict(state.attributes.get(ref.key, {}))
     if indirect and ref.name in state.variables:
         launch.attrs["indirect"] = True  # the name is that of a variable that holds a kernel

@@ -25,6 +25,8 @@ from kernlint.records import dataclass
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from kernlint.ir.types import ElementType
+
 MAX_WORK = 60_000  # expressions evaluated per function
 MAX_LAUNCHES = 400
 _EXITS = frozenset({"return_statement", "throw_statement", "break_statement", "continue_statement", "goto_statement"})
@@ -62,6 +64,7 @@ class Walker:
         self.entered: set[int] = set()
         self.tied: dict[int, set[str]] = {}  # offsets of what attributes are set for -> the kernels it may be
         self.pending: list[tuple[Lambda, Node, State, tuple[Frame, ...]]] = []
+        self.types: dict[str, tuple[ElementType, ...]] = {}  # what type parameters of the function may be
         self.status = StatusReader(program)
         self._constants: dict[int, Expr | None] = {}
 
@@ -81,7 +84,7 @@ class Walker:
             self.unit = outer
 
     def run(self) -> None:
-        state = State()
+        state = State(types=self.types)
         for template in self.function.template_parameters:
             if template.kind == "value":
                 state.variables[template.name] = Known(expr=host(template.name), root=template.name, text=template.name)
