@@ -141,6 +141,7 @@ def _files(items: list[Corpus], suffixes: set[str]) -> list[Path]:
 
 
 def main() -> None:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package comes compiled
     _, items = arguments(__doc__ or "")
     items = [corpus for corpus in items if corpus.folder.exists()]
     _compare("Triton", _files(items, {".py"}), "python")

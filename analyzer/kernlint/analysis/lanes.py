@@ -100,6 +100,8 @@ class Evaluator:
         total: Lanes = 0
         for mono, coeff in expr.terms:
             product: Lanes = coeff
+            if abs(coeff) > MAX_MAGNITUDE:
+                return None
             for atom in mono:
                 value = self._atom(atom, depth)
                 if value is None:
@@ -108,6 +110,8 @@ class Evaluator:
                 if isinstance(product, int) and abs(product) > MAX_MAGNITUDE:
                     return None
             total = total + product
+            if isinstance(total, int) and abs(total) > MAX_MAGNITUDE:
+                return None
         return total
 
     def truth(self, condition: Condition, depth: int = 0) -> tuple[Mask, Mask]:
