@@ -165,7 +165,7 @@ def _dot_fault(sink: Value, entry: Entry, left: LaneState, right: LaneState) -> 
     for bad, other, operand in ((left, right, 0), (right, left, 1)):
         if bad.kind is Lane.UNDEFINED:
             kind = Fault.ZERO_TIMES_UNDEFINED if other.is_zero else Fault.UNDEFINED
-            confidence = confidence_of(entry, None, bad, kind)
+            confidence = confidence_of(entry, None, bad, kind, sink.args[operand])
             if other.kind is Lane.UNKNOWN:
                 confidence = min(confidence, Confidence.MEDIUM)
             found.append(PaddingFault(kind, sink, "dot", sink.args[operand], entry.condition, bad, confidence))

@@ -11,6 +11,9 @@ from kernlint.ir.condition import Condition
 from kernlint.ir.value import Value
 from kernlint.records import dataclass
 
+_AS_IT_IS = {"cast", "expand", "broadcast", "trans", "reshape"}
+_FACTORS = 24
+
 
 class Fault(enum.Enum):
     UNDEFINED = "undefined"
@@ -43,7 +46,7 @@ def judge(
     state = entry.state
     if state.kind is Lane.UNDEFINED:
         kind = Fault.ZERO_TIMES_UNDEFINED if state.zeroed and operation == "sum" else Fault.UNDEFINED
-        confidence = confidence_of(entry, dims, state, kind)
+        confidence = confidence_of(entry, dims, state, kind, operand)
         return PaddingFault(kind, sink, operation, operand, entry.condition, state, confidence)
     identity = needed_identity(operation)
     if identity is None or state.origin is None:
@@ -72,16 +75,34 @@ def judge(
     return PaddingFault(kind, sink, operation, operand, entry.condition, state, confidence)
 
 
-def confidence_of(entry: Entry, dims: frozenset[str] | None, state: LaneState, kind: Fault) -> Confidence:
+def confidence_of(
+    entry: Entry, dims: frozenset[str] | None, state: LaneState, kind: Fault, operand: Value | None = None
+) -> Confidence:
     if state.soft:
         return Confidence.LOW
-    if kind is Fault.ZERO_TIMES_UNDEFINED or entry.condition.flags or (kind is Fault.UNDEFINED and state.maybe):
+    if kind is Fault.ZERO_TIMES_UNDEFINED and not _is_a_factor(state.origin, operand):
+        return Confidence.MEDIUM
+    if entry.condition.flags or (kind is Fault.UNDEFINED and state.maybe):
         return Confidence.MEDIUM
     if dims is not None and entry.dims - dims:
         return Confidence.MEDIUM  # the padding may cover whole rows rather than parts of them
     if state.value is not None and state.value != state.value:
         return Confidence.MEDIUM
     return Confidence.HIGH
+
+
+def _is_a_factor(load: Value | None, operand: Value | None) -> bool:
+    """Whether a load is, but for conversions and broadcasting, a factor of the sum: `sum(a * w)`, `dot(a, w)`."""
+    pending = [operand] if operand is not None else []
+    for _ in range(_FACTORS):
+        if not pending:
+            return False
+        value = pending.pop()
+        if value is load:
+            return True
+        if value.op == "mul" or value.op in _AS_IT_IS:
+            pending += value.args
+    return False
 
 
 def _is_float(operand: Value, state: LaneState) -> bool:

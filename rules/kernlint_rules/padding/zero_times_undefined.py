@@ -22,7 +22,6 @@ class ZeroTimesUndefined(Rule):
     kind = "mask-other"
     frameworks = (Framework.TRITON,)
     severity = Severity.WARNING
-    default_confidence = Confidence.MEDIUM
     summary = "A weight of 0 in the masked lanes multiplies lanes that are undefined."
     why = (
         "0 times NaN is NaN, and 0 times infinity too. What an unfilled masked load leaves in a register may be "
@@ -45,7 +44,6 @@ def weighted_sum(x_ptr, w_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + row, tl.sum(x * w, axis=0))
 """,
             language="python",
-            confidence=Confidence.MEDIUM,
         ),
         Example(
             "probabilities are 0, values are not filled",
@@ -64,7 +62,6 @@ def attend(q_ptr, k_ptr, v_ptr, o_ptr, n, D: tl.constexpr, BM: tl.constexpr, BN:
     tl.store(o_ptr + m[:, None] * D + d[None, :], o)
 """,
             language="python",
-            confidence=Confidence.MEDIUM,
         ),
     )
     silent = (
