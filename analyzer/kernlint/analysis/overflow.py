@@ -402,7 +402,7 @@ _ONE_STEP = {"inference", "cache", "topk", "penalty", "penalties", "sampling", "
 def handles_one_step(kernel: Kernel) -> bool:
     """Whether names say that the kernel sees what one inference step brings: new tokens, their routing, their logits.
 
-    Their number times a row stays far below 2^31, unlike activations of a training batch or tensors of general operators.
+    Their number times a row stays far below 2^31, unlike activations of a training batch or general tensors.
     """
     words = re.findall(r"[a-z]+", f"{kernel.name} {kernel.span.path}".lower())
     return not _ONE_STEP.isdisjoint(words)
