@@ -106,3 +106,23 @@ def test_a_branch_inside_a_helper_is_reported_there() -> None:
 def test_sizes_known_to_fill_every_block_make_the_early_return_uniform() -> None:
     text = source("if (i >= n) return;\n__syncthreads();", "    if (n % 256 != 0) return;")
     assert flagged_lines(text, Confidence.LOW)[0] == []
+
+
+def test_a_barrier_that_protects_no_shared_memory_does_not_wait_for_those_who_left() -> None:
+    text = (
+        "__global__ void k(float* y, int n) {\n    int i = blockIdx.x * 128 + threadIdx.x;\n"
+        "DECLARE    if (i >= n) return;\n    __syncthreads();\n    y[i] = USE;\n}\n"
+        "void launch(float* y, int n) { k<<<(n + 127) / 128, 128>>>(y, n); }\n"
+    )
+    bare = text.replace("DECLARE", "").replace("USE", "1.0f")
+    assert flagged_lines(bare, Confidence.HIGH)[0] == []
+    assert flagged_lines(bare, Confidence.MEDIUM)[0] == [3]
+    filled = text.replace("DECLARE", "    __shared__ float s[128];\n").replace("USE", "s[127 - threadIdx.x]")
+    assert flagged_lines(filled, Confidence.HIGH)[0] == [4]
+
+
+def test_a_strided_loop_whose_launch_is_not_seen_is_less_certain() -> None:
+    text = source(FLAGGED["strided loop"])
+    unseen = text[: text.index("void launch")]
+    assert flagged_lines(unseen, Confidence.HIGH)[0] == []
+    assert flagged_lines(unseen, Confidence.MEDIUM) == flagged_lines(text, Confidence.HIGH)

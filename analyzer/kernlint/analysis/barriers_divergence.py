@@ -164,12 +164,24 @@ def _judge(kernel: Kernel, place: _Found) -> Iterator[Divergence]:
                     parts = [f.condition for f in place.prefix] + [frame.condition]
                     parts += [turning] if (turning := _turning(frame.loop)) is not None else []
                     sure = not any(atom.key in scenario.assumed for part in parts for atom in part.deep_atoms)
+                    if kind == "loop" and scenario.launch is None:
+                        sure = False  # how the length relates to the block is up to a launch that was not seen
+                    if kind == "exit" and not _protects_something(kernel, barriers):
+                        sure = False
                     yield Divergence(kind, span, barriers, frame, threads, sure, how)
                     return
     condition = frame.loop.condition if frame.loop is not None else frame.value
     if not evaluable and condition is not None:
         sure = how is Spread.THREAD and _is_own_data(kernel, condition)
         yield Divergence(kind, span, barriers, frame, None, sure, how)
+
+
+def _protects_something(kernel: Kernel, barriers: tuple[Barrier, ...]) -> bool:
+    """Whether there is shared memory that threads which have left would have filled, or a collective they would be
+    part of.  A barrier as such has long stopped to wait for threads that have returned."""
+    if any("." in barrier.name or "::" in barrier.name for barrier in barriers):
+        return True
+    return any(buffer.space is not Space.GLOBAL for buffer in kernel.buffers.values() if not buffer.is_param)
 
 
 def _is_own_data(kernel: Kernel, condition: Value) -> bool:
