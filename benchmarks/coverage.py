@@ -24,6 +24,7 @@ from kernlint.lift import lift_module
 from kernlint.source.file import CUDA, PYTHON, SourceFile
 from kernlint.source.project import Project
 
+_JIT = {"triton.jit", "jit", "triton.runtime.jit", "gluon.jit", "triton.experimental.gluon.jit"}
 _CUDA_SUFFIXES = {".cu", ".cuh", ".h", ".hpp"}
 _NOISE = re.compile(
     rb"""//(?:\\\n|[^\n])*|/\*.*?\*/|R"(?P<d>[^(\s]*)\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|^[ \t]*\#(?:\\\r?\n|[^\n])*""",
@@ -70,7 +71,7 @@ def jit_functions(text: bytes) -> int:
         if isinstance(node, ast.FunctionDef):
             for decorator in node.decorator_list:
                 target = decorator.func if isinstance(decorator, ast.Call) else decorator
-                if ast.unparse(target) in {"triton.jit", "jit", "triton.runtime.jit"}:
+                if ast.unparse(target) in _JIT:
                     found += 1
                     break
     return found
