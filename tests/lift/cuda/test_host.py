@@ -265,6 +265,45 @@ def test_opt_ins_elsewhere(name: str) -> None:
     assert launch.attrs.get("attribute_elsewhere", False) is expected
 
 
+MEMBERS = """
+template <int W, int P = 2> struct Config {
+  static constexpr int kWarps = W;
+  static constexpr int kThreads = kWarps * 32 * P;
+  enum { kDouble = W * 2 };
+};
+template <typename C> struct Wide : C { static constexpr int kBlock = C::kThreads * 2; };
+using Narrow = Config<1, 1>;
+template <int N> struct Loop { static constexpr int value = N * Loop<N - 1>::value; };
+struct A; struct B { static constexpr int y = A::x; }; struct A { static constexpr int x = B::y; };
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "member", "value"),
+    [
+        ("using C = Config<16, 4>;", "C::kThreads", 2048),
+        ("typedef Config<16, 4> C;", "C::kThreads", 2048),
+        ("", "Config<4>::kThreads", 256),
+        ("", "ns::Config<4, 1>::kThreads", 128),
+        ("", "Narrow::kThreads", 32),
+        ("constexpr int w = kB;", "Config<w, kB>::kThreads", 4 * 32 * 4),
+        ("using C = Config<8, 1>; using D = C;", "D::kThreads", 256),
+        ("", "Wide<Config<2, 1>>::kBlock", 128),
+        ("", "Wide<Config<2, 1>>::kWarps", 2),
+        ("{ using C = Config<8, 1>; }", "C::kWarps", None),
+        ("", "Config<unknown>::kThreads", None),
+        ("", "Loop<5>::value", None),
+        ("", "A::x", None),
+    ],
+)
+def test_members_of_configurations(body: str, member: str, value: int | None) -> None:
+    text = f"{PRELUDE}{MEMBERS}void f(float* x, int n) {{ {body} plain<<<1, {member}>>>(x, n); }}\n"
+    module = lift_cuda(SourceFile("a.cu", text.encode(), "cuda"), NoResolver())
+    assert not [region.reason for region in module.unparsed if "internal" in region.reason]
+    found = block(module.launches[-1])[0]
+    assert (found.constant if found is not None else None) == value
+
+
 def test_tensors() -> None:
     launch = only(
         "TORCH_CHECK(x.is_contiguous()); auto y = torch::empty({x.size(0), 8}, x.options()); auto z = x.to(kHalf);"

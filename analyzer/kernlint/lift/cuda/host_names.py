@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.ir.expr import Expr
+from kernlint.lift.cuda.host_members import member_constant, owner_struct
 from kernlint.lift.cuda.host_types import element_type
 from kernlint.lift.cuda.host_values import UNKNOWN, KernelRef, Known, State, host_part, named
 
@@ -73,6 +74,9 @@ def qualified_value(w: Walker, node: Node, state: State) -> Known:
         return w.evaluate(inner, state)
     last = w.text(inner)
     owner = w.text(scope).rpartition("::")[2] if scope is not None else ""
+    if scope is not None and owner_struct(w, w.text(scope), state) is not None:
+        value = member_constant(w, w.text(scope), last, state)
+        return Known(expr=value) if value is not None else Known(expr=host_part(text), root=text, text=text)
     constants = w.program.constants.get(last, [])
     members = [constant for constant in constants if constant.class_name == owner or not constant.class_name]
     if members and (found := _constant(w, members, state)) is not None:

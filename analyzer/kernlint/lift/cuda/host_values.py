@@ -112,10 +112,13 @@ class State:
     attributes: dict[str, dict[str, HostValue]] = field(default_factory=dict)
     loops: int = 0
     types: dict[str, tuple[ElementType, ...]] = field(default_factory=dict)  # a type's name -> what it may be here
+    aliases: dict[str, str] = field(default_factory=dict)  # local `using` names -> the type as written
     dead: bool = False  # control cannot be here: after a return, throw, break or continue
 
     def copy(self) -> State:
-        return State(dict(self.variables), self.facts, dict(self.attributes), self.loops, self.types, self.dead)
+        return State(
+            dict(self.variables), self.facts, dict(self.attributes), self.loops, self.types, self.aliases, self.dead
+        )
 
     def set(self, name: str, value: Known) -> None:
         """Assign a variable; what was known of its members is forgotten."""
@@ -149,7 +152,7 @@ def merged(condition: Condition | None, then: State, otherwise: State, offset: i
         return otherwise
     if otherwise.dead:
         return then
-    result = State(loops=then.loops, types=then.types)
+    result = State(loops=then.loops, types=then.types, aliases=then.aliases)
     then_facts = {fact.key for fact in then.facts}
     result.facts = tuple(fact for fact in otherwise.facts if fact.key in then_facts)
     result.attributes = {**otherwise.attributes, **then.attributes}

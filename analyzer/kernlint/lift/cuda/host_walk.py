@@ -14,6 +14,7 @@ from kernlint.lift.cuda import host_inline
 from kernlint.lift.cuda.declarators import Declared, declared, type_text_of
 from kernlint.lift.cuda.host_eval import as_dims, cast, evaluate, truth
 from kernlint.lift.cuda.host_launch import set_config
+from kernlint.lift.cuda.host_members import add_alias
 from kernlint.lift.cuda.host_memory import adopt, container, named_allocation
 from kernlint.lift.cuda.host_names import identifier_value
 from kernlint.lift.cuda.host_status import StatusReader
@@ -57,6 +58,7 @@ class Walker:
         self.depth = 0
         self.macro_depth = 0
         self.inline_depth = 0
+        self.member_depth = 0
         self.quiet = 0  # above 0, launches are not recorded (a helper is only asked for its value)
         self.frames: list[Frame] = []
         self.launches: list[Launch] = []
@@ -121,6 +123,7 @@ class Walker:
     def block(self, statements: Sequence[Node], state: State, kind: str = "block", scoped: bool = True) -> None:
         """Statements in order; names declared inside do not outlive a scoped block."""
         before = dict(state.variables) if scoped and kind != "function" else None
+        types, aliases = state.types, state.aliases
         shadowed: set[str] = set()
         for index, statement in enumerate(statements):
             if self.budget <= 0:
@@ -135,6 +138,7 @@ class Walker:
             if state.dead:
                 break
         if before is not None:
+            state.types, state.aliases = types, aliases
             for name in shadowed:
                 if name in before:
                     state.variables[name] = before[name]
@@ -147,6 +151,8 @@ class Walker:
             self.block(node.named_children, state)
         elif kind == "declaration":
             self.declaration(node, state)
+        elif kind in ("alias_declaration", "type_definition"):
+            add_alias(self, node, state)
         elif kind == "if_statement":
             self.if_statement(node, state)
         elif kind in ("for_statement", "while_statement", "do_statement", "for_range_loop"):
