@@ -123,3 +123,49 @@ def test_rows_of_a_division_rounded_up_stay_zero() -> None:
         "    tl.store(out_ptr, tl.sum(tiles, axis=0))\n"
     )
     assert faults(source) == []
+
+
+TREE = "for (int k = 128; k; k >>= 1) { if (t < k) s[t] = COMBINED; __syncthreads(); }"
+
+
+@pytest.mark.parametrize(("fill", "expected"), [("0.0f", Fault.WRONG_IDENTITY), ("-FLT_MAX", None)])
+def test_one_array_for_two_reductions(fill: str, expected: Fault | None) -> None:
+    source = (
+        "#include <cfloat>\n__global__ void k(const float* x, float* out, int n) {\n"
+        "    __shared__ float s[256]; int t = threadIdx.x;\n"
+        f"    float v = t < n ? x[t] : {fill}; s[t] = v; __syncthreads();\n"
+        + TREE.replace("COMBINED", "fmaxf(s[t], s[t + k])")
+        + "    float top = s[0]; __syncthreads();\n"
+        "    s[t] = t < n ? expf(v - top) : 0.0f; __syncthreads();\n"
+        + TREE.replace("COMBINED", "s[t] + s[t + k]")
+        + "    if (t == 0) out[0] = s[0];\n}\n"
+    )
+    assert [kind for kind, _ in faults(source, CUDA)] == ([expected] if expected is not None else [])
+
+
+@pytest.mark.parametrize(
+    ("guard", "found"), [("t + k < 256 && i + k < n", []), ("t + k < 256", [Fault.WRONG_IDENTITY])]
+)
+def test_elements_read_only_where_their_own_thread_had_data(guard: str, found: list[Fault]) -> None:
+    source = (
+        "__global__ void k(const float* x, float* y, int n, int w) {\n"
+        "    __shared__ float s[256]; int t = threadIdx.x; int i = blockIdx.x * blockDim.x + t;\n"
+        "    s[t] = i < n ? x[i] : 0.0f; __syncthreads();\n"
+        "    if (i >= n) return;\n"
+        "    float m = s[t];\n"
+        f"    for (int k = 1; k < w; ++k) if ({guard}) m = fmaxf(m, s[t + k]);\n"
+        "    y[i] = m;\n}\n"
+    )
+    assert [kind for kind, _ in faults(source, CUDA)] == found
+
+
+def test_an_unfilled_factor_counts_whatever_the_other_factor_holds() -> None:
+    source = TRITON + (
+        "def k(x_ptr, w_ptr, out_ptr, n, BLOCK: tl.constexpr):\n"
+        "    c = tl.arange(0, BLOCK)\n"
+        "    x = tl.load(x_ptr + c, mask=c < n, other=0.0).to(tl.float32)\n"
+        "    w = tl.load(w_ptr + c, mask=c < n).to(tl.float32)\n"
+        "    tl.store(out_ptr, tl.sum(x * %s, axis=0))\n"
+    )
+    assert faults(source % "w") == [(Fault.ZERO_TIMES_UNDEFINED, Confidence.HIGH)]
+    assert faults(source % "tl.exp(w)") == [(Fault.ZERO_TIMES_UNDEFINED, Confidence.MEDIUM)]

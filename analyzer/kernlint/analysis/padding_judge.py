@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+import math
 
 from kernlint.analysis.padding_identity import is_identity, magnitude_by_name, needed_identity
 from kernlint.analysis.padding_state import Entry, Lane, LaneState
 from kernlint.finding import Confidence
 from kernlint.ir.condition import Condition
+from kernlint.ir.kernel import Kernel
 from kernlint.ir.value import Value
 from kernlint.records import dataclass
 
@@ -73,6 +75,21 @@ def judge(
         elif not _is_float(operand, state) or magnitude_by_name(operand, state.origin):
             confidence = min(confidence, Confidence.MEDIUM)
     return PaddingFault(kind, sink, operation, operand, entry.condition, state, confidence)
+
+
+def fits_another(fault: PaddingFault, kernel: Kernel) -> bool:
+    """Whether an infinite fill was chosen for another reduction of the same load, for which it is right."""
+    fill = fault.state.fill
+    if fill is None or not math.isinf(fill) or fault.operation not in ("sum", "prod"):
+        return False
+    for value in kernel.values:
+        if value.op == "reduce" and value is not fault.sink and value.args:
+            operand = value.args[0]
+            while operand.op in _AS_IT_IS and operand.args:
+                operand = operand.args[0]
+            if operand is fault.origin and is_identity(str(value.attrs.get("op", "")), fill, operand):
+                return True
+    return False
 
 
 def confidence_of(

@@ -16,7 +16,8 @@ from kernlint.analysis.padding_state import constant, excludes
 from kernlint.analysis.padding_transfer import is_exchange
 from kernlint.finding import Confidence
 from kernlint.ir.condition import TRUE, Condition
-from kernlint.ir.kernel import AccessKind, Kernel
+from kernlint.ir.expr import of_atom, substitute
+from kernlint.ir.kernel import Access, AccessKind, Kernel
 from kernlint.ir.types import Space
 from kernlint.ir.value import Buffer, Value
 from kernlint.records import dataclass
@@ -26,12 +27,14 @@ _DEPTH = 6
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """`at` combines `source` of different threads with `operation`; only threads where `guard` holds take part."""
+    """`at` combines `source` of different threads with `operation`; only threads where `guard` holds take part.
+    `store` puts it into shared memory when it goes that way."""
 
     operation: str
     source: Value
     at: Value
     guard: Condition = TRUE
+    store: Access | None = None
 
 
 def thread_exchanges(kernel: Kernel) -> list[Exchange]:
@@ -67,7 +70,7 @@ def _voted(kernel: Kernel) -> Iterator[Exchange]:
 
 def _through_shared(kernel: Kernel) -> Iterator[Exchange]:
     """Every thread stores its value in a shared array; others load and combine them with one operation."""
-    combined: dict[int, dict[str, Value]] = {}
+    combined: dict[int, list[tuple[str, Value]]] = {}
     own: set[int] = set()
     for value in kernel.values:
         operation = OPERATIONS.get(value.op)
@@ -77,17 +80,34 @@ def _through_shared(kernel: Kernel) -> Iterator[Exchange]:
         for buffer, other in ((sources[0], value.args[1]), (sources[1], value.args[0])):
             running = _seen_through(other)
             if buffer is not None and (buffer is _shared_source(other) or running.op == "carry"):
-                combined.setdefault(id(buffer), {}).setdefault(operation, value)
+                combined.setdefault(id(buffer), []).append((operation, value))
                 own.add(id(value))
     if not combined:
         return
+    filled: dict[int, list[Access]] = {}
     for access in kernel.accesses:
         if access.kind is not AccessKind.STORE or access.space is not Space.SHARED or access.value is None:
             continue
-        operations = combined.get(id(access.buffer), {})
-        if len(operations) == 1 and id(_seen_through(access.value)) not in own:
-            ((operation, at),) = operations.items()
-            yield Exchange(operation, access.value, at, access.guard)
+        if id(_seen_through(access.value)) not in own:
+            filled.setdefault(id(access.buffer), []).append(access)
+    for key in combined:
+        for access in filled.get(key, ()):
+            reading = _reading(access, filled[key], combined[key])
+            if reading is not None and access.value is not None:
+                yield Exchange(reading[0], access.value, reading[1], access.guard, access)
+
+
+def _reading(store: Access, stores: list[Access], combined: list[tuple[str, Value]]) -> tuple[str, Value] | None:
+    """What combines the elements a store fills: all that combines the array or, in an array used for several
+    reductions one after the other, what comes before it is filled again.  None when that is not one operation."""
+    if len({operation for operation, _ in combined}) > 1:
+        end = min((other.ordinal for other in stores if other.ordinal > store.ordinal), default=None)
+        combined = [
+            (operation, at)
+            for operation, at in combined
+            if at.ordinal > store.ordinal and (end is None or at.ordinal < end)
+        ]
+    return combined[0] if len({operation for operation, _ in combined}) == 1 else None
 
 
 def _shared_source(value: Value) -> Buffer | None:
@@ -115,10 +135,32 @@ def _before_loops(value: Value) -> Value:
 def exchange_faults(exchange: Exchange, result: PaddingResult) -> Iterator[PaddingFault]:
     for entry in result.of(exchange.source).entries:
         takes_part = not any(excludes(entry.condition, part) for part in exchange.guard.conjuncts())
+        takes_part = takes_part and not _only_valid_read(exchange, entry.condition)
         if takes_part and any(dim.startswith("t") for dim in entry.dims):
             fault = judge(exchange.at, exchange.operation, exchange.source, entry, None)
             if fault is not None:
                 yield fault
+
+
+def _only_valid_read(exchange: Exchange, condition: Condition) -> bool:
+    """Whether every element combined was stored by a thread for which the condition holds: element t + k is read where
+    the condition is known for thread t + k."""
+    store = exchange.store
+    loads = [load.access for arg in exchange.at.args if (load := _seen_through(arg)).op == "load"]
+    shared = [load for load in loads if load is not None and store is not None and load.buffer is store.buffer]
+    return bool(shared) and store is not None and all(_valid(load, store, condition) for load in shared)
+
+
+def _valid(load: Access, store: Access, condition: Condition) -> bool:
+    distance = load.index - store.index
+    for atom in store.index.deep_atoms:
+        if atom.axis is None or not atom.axis.thread:
+            continue
+        there = {atom: of_atom(atom) + distance}
+        if substitute(store.index, there) == load.index:
+            elsewhere = condition.substitute(there)
+            return any(excludes(elsewhere, part) for part in load.guard.conjuncts())
+    return False
 
 
 def initial_fault(carry: Value, kernel: Kernel) -> PaddingFault | None:

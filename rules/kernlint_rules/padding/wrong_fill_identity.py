@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernlint.analysis.padding import cached_faults, first_per_origin
 from kernlint.analysis.padding_identity import needed_identity
-from kernlint.analysis.padding_judge import Fault, PaddingFault
+from kernlint.analysis.padding_judge import Fault, PaddingFault, fits_another
 from kernlint.analysis.padding_text import effect, name_of, number, operation, where_padded
 from kernlint.finding import Finding, Severity
 from kernlint.ir.condition import Connective
@@ -78,6 +78,21 @@ def mean(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     cols = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=-float("inf"))  #~ KL104
     tl.store(out_ptr + row, tl.sum(x, axis=0) / n)
+""",
+            language="python",
+        ),
+        Example(
+            "one load for a maximum and a mean",
+            _HEAD
+            + """\
+def smoothed(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + c, mask=c < n, other=float("-inf")).to(tl.float32)
+    top = tl.max(x, 0)
+    lse = top + tl.log(tl.sum(tl.exp(x - top), 0))
+    mean = tl.sum(x, 0) / n  #~ KL104
+    tl.store(out_ptr + row, lse - mean)
 """,
             language="python",
         ),
@@ -172,12 +187,16 @@ def row_max(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
         faults = cached_faults(kernel, context.cache)
         for fault in first_per_origin(faults, Fault.WRONG_IDENTITY):
             if fault.origin is not None and fault.origin.span is not None:
-                yield self._report(fault, fault.origin, fault.origin.span, kernel)
+                # A fill that is right for one reduction is not to blame for the other.
+                where = fault.sink.span if fits_another(fault, kernel) else None
+                where = where or fault.origin.span
+                yield self._report(fault, fault.origin, where, kernel)
 
     def _report(self, fault: PaddingFault, load: Value, where: Span, kernel: Kernel) -> Finding:
         how, needed = operation(fault), needed_identity(fault.operation) or "0"
         fill, held = number(fault.state.fill), number(fault.state.value)
-        related = [(fault.sink.span, f"{how} {effect(fault)}")] if fault.sink.span is not None else []
+        notes = ((fault.sink.span, f"{how} {effect(fault)}"), (load.span, f"filled with {fill} here"))
+        related = [(span, text) for span, text in notes if span is not None and span != where]
         if fault.condition.op is Connective.TRUE:
             message = (
                 f"{name_of(fault.operand, 'This running value')} starts at {fill}, which is not neutral in {how}. "
