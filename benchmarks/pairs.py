@@ -1,7 +1,7 @@
 """Hits and silence on pairs of a faulty file and its fix:  python benchmarks/pairs.py [DIR]
 
-Each pair is a folder with `expected.json` (kind, lines, file, clean_twin).  A hit is a finding of the kind on one of the
-lines of the faulty file; silence is no finding of the kind in the fixed one; both as a user sees them by default.
+Each pair is a folder with `expected.json` (kind, lines) and two files, `bad` and `good`.  A hit is a finding of the
+kind on one of the lines of `bad`; silence is no finding of the kind in `good`; both as a user sees them by default.
 """
 
 from __future__ import annotations
