@@ -71,6 +71,14 @@ def test_kernels_that_may_run_again(body: str) -> None:
     assert names(tuned(body)) == []
 
 
+def test_a_switch_between_two_ways_of_updating_does_not_make_it_less_sure() -> None:
+    masked = UPDATE.replace("\n", "\n    ")
+    whole = masked.replace(", mask=ok", "")
+    both, one = f"if BLOCK == 256:\n    {whole}\nelse:\n    {masked}", f"if BLOCK == 256:\n    {whole}"
+    assert [a.confidence for a in unprotected_arguments(tuned(both))] == [Confidence.HIGH]
+    assert [a.confidence for a in unprotected_arguments(tuned(one))] == [Confidence.MEDIUM]
+
+
 def test_additions_accumulate() -> None:
     (argument,) = unprotected_arguments(tuned("tl.atomic_add(x_ptr + i, 1.0, mask=ok)"))
     assert argument.reuse is Reuse.ACCUMULATED

@@ -144,7 +144,32 @@ def _rereads(kernel: Kernel, store: Access, load: Access) -> Confidence | None:
         return None
     if not same_element:
         return Confidence.MEDIUM if _both_known(store, load) and _same_shape(store, load) else Confidence.LOW
+    if _both_arms_update(store, load):
+        return Confidence.HIGH
     return min(_reached(kernel, store), _reached(kernel, load))
+
+
+def _both_arms_update(store: Access, load: Access) -> bool:
+    """Whether store and load sit in one arm of a branch whose other arm, too, overwrites the buffer with what it reads
+    there: a switch such as `if EVEN:` chooses how, not whether."""
+    frames = [frame for frame in store.path if frame.loop is None]
+    if len(frames) != 1 or frames[0].branch is None or frames[0].branch not in [f.branch for f in load.path]:
+        return False
+    branch = frames[0].branch
+    other = branch.otherwise if frames[0].arm else branch.then
+    accesses = [item for item in other.items if isinstance(item, Access) and item.buffer is store.buffer]
+    return any(
+        write.kind is AccessKind.STORE
+        and read.kind is AccessKind.LOAD
+        and read.ordinal < write.ordinal
+        and read.index_is_known
+        and read.index.key == write.index.key
+        and write.value is not None
+        and _uses(write.value, read)
+        and not _is_repeatable(write.value, read)
+        for write in accesses
+        for read in accesses
+    )
 
 
 def _both_known(a: Access, b: Access) -> bool:
