@@ -169,3 +169,14 @@ def test_an_unfilled_factor_counts_whatever_the_other_factor_holds() -> None:
     )
     assert faults(source % "w") == [(Fault.ZERO_TIMES_UNDEFINED, Confidence.HIGH)]
     assert faults(source % "tl.exp(w)") == [(Fault.ZERO_TIMES_UNDEFINED, Confidence.MEDIUM)]
+
+
+def test_a_compiler_that_fills_with_zeros_makes_sums_right_and_maxima_not() -> None:
+    def kinds(path: str, operation: str) -> list[Fault]:
+        source = (ROWS % 63).replace("tl.sum", operation)
+        module = lift_module(SourceFile(path, source.encode(), PYTHON))
+        return [fault.kind for kernel in module.kernels for fault in padding_faults(kernel)]
+
+    assert kinds("backend/_cambricon/ops/k.py", "tl.sum") == []
+    assert kinds("backend/_cambricon/ops/k.py", "tl.max") == [Fault.UNDEFINED]
+    assert kinds("backend/_ascend/ops/k.py", "tl.sum") == [Fault.UNDEFINED]

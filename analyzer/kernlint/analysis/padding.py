@@ -27,6 +27,7 @@ from kernlint.ir.condition import TRUE, Condition
 from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, const, substitute
 from kernlint.ir.kernel import Framework, Kernel, Loop
 from kernlint.ir.value import Value, ancestors
+from kernlint.target.vendors import fills_masked_lanes_with_zero
 
 _SINKS = {"reduce", "dot", "scan", "sort"}
 
@@ -48,6 +49,8 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
             faults += _faults_of_accumulation(carry, result, id(carry) in reduced)
         for exchange in exchanges:
             faults += exchange_faults(exchange, result)
+    if fills_masked_lanes_with_zero(kernel.span.path):
+        faults = [fault for fault in faults if not _right_with_zeros(fault)]
     always = _AlwaysTrue(kernel)
     faults = [fault for fault in faults if fault.condition is TRUE or not always.holds(fault.condition)]
     reach = Reach(kernel)
@@ -71,6 +74,12 @@ def _sinks(kernel: Kernel) -> list[Value]:
             found.append(value)
         previous = value
     return found
+
+
+def _right_with_zeros(fault: PaddingFault) -> bool:
+    return fault.kind is Fault.ZERO_TIMES_UNDEFINED or (
+        fault.kind is Fault.UNDEFINED and fault.operation in ("sum", "dot")
+    )
 
 
 def _tempered(fault: PaddingFault, kernel: Kernel, loops: dict[str, Loop], shifts: Shifts) -> PaddingFault:

@@ -54,6 +54,9 @@ def operation(fault: PaddingFault) -> str:
     """The operation that combines the lanes, as written in the kernel's language."""
     if fault.sink.op in ("add", "sub", "max", "min", "mul") and fault.sink.op != fault.operation:
         return f"the running {fault.operation}"
+    if fault.sink.op == "scan":
+        written = {"sum": "cumsum", "prod": "cumprod"}.get(fault.operation, f"scan with {fault.operation}")
+        return f"the reverse `{written}`" if fault.sink.attrs.get("reverse") else f"`{written}`"
     return f"`{fault.operation}`"
 
 

@@ -15,10 +15,20 @@ _VENDORS = frozenset(
 )  # fmt: skip
 
 
+# Cambricon/triton-linalg, CanonicalizeTriton.cpp: a masked load without `other` gets a zero one.
+_ZERO_FILLING = frozenset({"cambricon", "mlu"})
+
+
 def is_for_other_hardware(path: str) -> bool:
     """Whether a folder of the path (or the file's own name) says which other vendor it is for."""
-    for part in path.lower().replace("\\", "/").split("/"):
-        name = part.removesuffix(".py").strip("_").removeprefix("triton_")
-        if name in _VENDORS:
-            return True
-    return False
+    return not _VENDORS.isdisjoint(_names(path))
+
+
+def fills_masked_lanes_with_zero(path: str) -> bool:
+    """Whether the only compiler that sees the file defines masked lanes of loads without `other` to be 0."""
+    return not _ZERO_FILLING.isdisjoint(_names(path))
+
+
+def _names(path: str) -> list[str]:
+    parts = path.lower().replace("\\", "/").split("/")
+    return [part.removesuffix(".py").strip("_").removeprefix("triton_") for part in parts]

@@ -28,7 +28,10 @@ class PaddingReactivated(Rule):
         "error is (tile/n - 1)*mean**2: 83 % at 17 columns in a tile of 1024, nothing when n is a power of two, which "
         "is what tests use."
     )
-    advice = "Apply the mask again after the operation: `tl.where(mask, x - mean, 0.0)`."
+    advice = (
+        "Apply the mask again to what is reduced, after the last operation that moves its padded lanes: "
+        "`tl.where(mask, x - mean, 0.0)`."
+    )
     silent_when = (
         "`where` or a multiplication by the mask restores the identity before the reduction",
         "the operation keeps the identity (scaling, squaring, `abs`)",
@@ -192,7 +195,8 @@ def variance(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
         return self.finding(
             where,
             f"The padded lanes of {name_of(mover, 'this value')} {held}, and {how} {effect(fault)}. "
-            f"{where_padded(fault)} they were filled with {fill}; this operation moved them.",
+            f"{where_padded(fault)} they were filled with {fill}; this operation moved them. "
+            f"Mask the operand of {how} again.",
             related=related,
             confidence=fault.confidence,
             kernel=kernel.name,

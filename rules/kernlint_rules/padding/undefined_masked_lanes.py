@@ -24,9 +24,9 @@ class UndefinedMaskedLanes(Rule):
     severity = Severity.ERROR
     summary = "A masked load without `other` reaches a reduction, a dot product or another use across lanes."
     why = (
-        "Without `other` the masked lanes of a load hold whatever the registers held. A reduction reads every lane of "
-        "the tile, so the result depends on the backend, the tile size and the last kernel that ran; it is often right "
-        "on the author's machine."
+        "Without `other` the masked lanes of a load are unspecified: some backends happen to give zeros, others leave "
+        "what was there. A reduction reads every lane of the tile, so the result depends on the backend, the tile size "
+        "and the last kernel that ran; it is often right on the author's machine."
     )
     advice = (
         "Pass the reduction's identity as `other` (0.0 for sums and dots, -inf for maxima), or re-mask with `tl.where`."
