@@ -244,3 +244,41 @@ def test_assertions_become_facts() -> None:
 def test_integer_expressions(expression: str, expected: str) -> None:
     (store,) = stores(body(f"x[{expression}] = 0.f;"))
     assert repr(store.index) == expected
+
+
+PACKS = {
+    "plain": ("struct alignas(16) Pack { half v[8]; };", "Pack", 8),
+    "cuda spelling": ("struct __align__(8) Pack { float x, y; };", "Pack", 2),
+    "template": ("template <typename T, int N> struct alignas(sizeof(T) * N) Pack { T v[N]; };", "Pack<float, 4>", 4),
+    "vectors inside": ("struct alignas(16) Pack { float2 a, b; };", "Pack", 4),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PACKS))
+def test_structs_that_stand_for_vector_types(name: str) -> None:
+    definition, pack, lanes = PACKS[name]
+    kernel = lifted(
+        f"{definition}\n__global__ void k(const char* x, char* y, int n) {{\n"
+        f"  const {pack}* from = reinterpret_cast<const {pack}*>(x);\n"
+        f"  {pack}* to = reinterpret_cast<{pack}*>(y);\n"
+        "  to[threadIdx.x] = from[threadIdx.x];\n}"
+    )
+    assert shown(kernel) == ["load x[threadIdx.x]", "store y[threadIdx.x]"]
+    assert [access.width for access in kernel.accesses] == [lanes, lanes]
+
+
+def test_structs_without_stated_alignment_are_no_vectors() -> None:
+    kernel = lifted(
+        "struct Four { float v[4]; };\n__global__ void k(const float* x, float* y, int n) {\n"
+        "  reinterpret_cast<Four*>(y)[n] = reinterpret_cast<const Four*>(x)[n];\n}"
+    )
+    assert all(access.width == 1 for access in kernel.accesses)
+
+
+def test_members_of_a_packed_struct_are_read_one_by_one() -> None:
+    kernel = lifted(
+        "struct alignas(16) Pack { float v[4]; };\n__global__ void k(const float* x, float* y, int n) {\n"
+        "  const Pack* p = reinterpret_cast<const Pack*>(x);\n  y[n] = p[n].v[1];\n}"
+    )
+    assert shown(kernel) == ["load x[4*n + 1]", "store y[n]"]
+    assert kernel.accesses[0].width == 1

@@ -210,7 +210,9 @@ def retyped_pointer(m: Machine, value: Value, to: CType, node: Node | None) -> V
     pointer = value.pointer
     assert pointer is not None
     source = pointee(value)
-    moved = recast(pointer, source, to)
+    from kernlint.lift.cuda.device_resolve import sized
+
+    moved = recast(pointer, sized(m, source), sized(m, to))
     place, obj = (value.place, value.obj) if isinstance(value, TypedValue) else (None, None)
     if obj is not None and obj.ctype.name != to.name:
         obj = None

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from kernlint.ir.expr import ZERO, const, loaded
 from kernlint.ir.expr import param as param_expr
+from kernlint.ir.kernel import AccessKind
 from kernlint.ir.value import Pointer, Value
 from kernlint.lift.cuda.device_machine import Machine, Object, Place, TypedValue, object_of, pointee
 from kernlint.lift.cuda.device_objects import field_place
 from kernlint.lift.cuda.device_ops import offset_pointer, recast
 from kernlint.lift.cuda.device_types import COMPONENTS, UNKNOWN, CType, scalar
-from kernlint.lift.cuda.memory import load_from, store_to
+from kernlint.lift.cuda.memory import access, load_from, store_to
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -272,10 +273,22 @@ def load(m: Machine, place: Place, node: Node) -> Value:
         if place.ctype.extents:
             return place.address
         if place.ctype.is_object and (place.ctype.struct is not None):
-            held_object = object_at(m, place)
-            return m.typed("load", (place.address,), node, ctype=place.ctype, obj=held_object)
+            return _whole_object(m, place, place.address, node)
         return load_from(m, place.address, place.ctype, node)
     return m.opaque(f"unknown place {place.name}".strip() if not place.name else "unknown name", node)
+
+
+def _whole_object(m: Machine, place: Place, address: Value, node: Node) -> Value:
+    """A struct read from memory: one wide access when it stands for a vector type, else member by member later."""
+    known = address.attrs.get("read whole")
+    if known is not None and known[0] == node.start_byte:  # the same expression, evaluated again
+        return known[1]  # type: ignore[no-any-return]
+    made = m.typed("load", (address,), node, ctype=place.ctype, obj=object_at(m, place))
+    pointer = address.pointer
+    if pointer is not None and pointer.dtype is not None and pointer.dtype.lanes > 1:
+        made.attrs["access"] = access(m, AccessKind.LOAD, address, node, value=made)
+        address.attrs["read whole"] = (node.start_byte, made)
+    return made
 
 
 def _uninitialised(m: Machine, place: Place, node: Node) -> Value:

@@ -286,6 +286,26 @@ def _struct_size(m: Machine, ctype: CType, struct: Struct) -> int | None:
     return layout[0] if layout is not None else None
 
 
+def sized(m: Machine, ctype: CType) -> CType:
+    """A struct made to move several elements at once (`struct alignas(16) { half v[8]; }`) as the vector type it stands
+    for, with all its bytes aligned; any other type as it is."""
+    struct = ctype.struct
+    if struct is None or ctype.depth or ctype.extents or ctype.element is not None or not struct.alignment:
+        return ctype
+    layout = struct_layout(m, ctype)
+    scope = struct_scope(m, ctype)
+    elements = {resolve_type(m, item.type_text, scope).element for item in struct.fields if not item.static}
+    element = elements.pop() if len(elements) == 1 else None
+    if layout is None or element is None or any(item.pointer_depth for item in struct.fields):
+        return ctype
+    whole = layout[0] in (4, 8, 16, 32) and layout[0] % element.bytes == 0
+    stated = struct.alignment.strip()
+    if not whole or (stated != str(layout[0]) and "sizeof" not in stated):
+        return ctype
+    lanes = layout[0] // element.bytes * element.lanes
+    return replace(ctype, element=replace(element, lanes=lanes))
+
+
 def struct_layout(m: Machine, ctype: CType) -> tuple[int, dict[str, int]] | None:
     """(bytes, offset of each member) of a struct of scalars, vectors, pointers and constant arrays of them, as the
     Itanium ABI lays it out; None when a member's size is not known."""
