@@ -122,8 +122,12 @@ def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool, dee
     wide = False
     if not found.certain and not found.assumes_data and not found.scenario.launch:
         parts = (pair.earlier.index, pair.earlier.guard, pair.later.index, pair.later.guard)
-        guessed = any(atom.key in found.scenario.assumed for part in parts for atom in part.deep_atoms)
-        wide = not guessed and _holds_for_other_blocks(pair, found.scenario, locked, warp_matters)
+        guessed = {atom.key for part in parts for atom in part.deep_atoms} & found.scenario.assumed
+        types = {key for key in guessed if key.startswith("p:sizeof(")}
+        wide = guessed == types and _holds_for_other_blocks(pair, found.scenario, locked, warp_matters)
+        if wide and types:
+            smaller = found.scenario.changed(values={**found.scenario.values, **dict.fromkeys(types, 2)})
+            wide = _race_in(pair, smaller, locked, warp_matters) is not None
     carved = _crosses_carved_arrays(pair)
     return replace(
         found,
