@@ -47,7 +47,9 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
                 yield BorrowedLayout(name, tensor, None, flat, launch)
             continue
         if tensor.contiguous is True and tensor.init in ("empty", "zeros", "full"):
-            foreign = _foreign_strides(accesses_of(kernel, name), tensor, tensors, view)
+            foreign = (
+                None if _is_backward(launch) else _foreign_strides(accesses_of(kernel, name), tensor, tensors, view)
+            )
             if foreign is not None:
                 yield BorrowedLayout(name, tensor, foreign[0], foreign[1], launch)
             continue
@@ -60,13 +62,21 @@ def borrowed_layouts(launch: Launch) -> Iterator[BorrowedLayout]:
                 break
 
 
+def _is_backward(launch: Launch) -> bool:
+    """Whether the function differentiates: what it was given was made, densely, by its forward."""
+    host = launch.host
+    if host is None:
+        return False
+    return "ctx" in host.parameters or any(word in host.name.lower() for word in ("backward", "bwd"))
+
+
 def _foreign_strides(
     accesses: list[Access], tensor: TensorFacts, tensors: Mapping[str, TensorFacts], view: LaunchView
 ) -> tuple[TensorFacts, Access] | None:
     """A fresh, dense tensor walked by `x.stride(i)` of a tensor whose layout nobody checked."""
     loose = [t for t in tensors.values() if t.contiguous is None and t.init == "given" and not t.alias_of]
     for access in accesses:
-        strides = {a.name for a in view.host_atoms(access.index) if ".stride(" in a.name}
+        strides = {a.name for a in view.of(access.index).atoms() if ".stride(" in a.name}
         if any(name.startswith(f"{storage_name(tensor)}.") for name in strides):
             continue
         for other in loose:
