@@ -191,6 +191,11 @@ def is_largest(found: NarrowProduct, kernel: Kernel, view: LaunchView) -> bool:
     return True
 
 
+def dimensions(found: NarrowProduct) -> int:
+    """How many run-time sizes the product multiplies: of a kernel's products the largest one overflows first."""
+    return _degree(found.row * found.stride, found.compile_time)
+
+
 def _degree(expr: Expr, compile_time: frozenset[str]) -> int:
     """The greatest number of run-time sizes multiplied in one term."""
     sizes = (AtomKind.HOST, AtomKind.PARAM)

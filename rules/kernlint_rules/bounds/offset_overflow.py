@@ -10,6 +10,7 @@ from kernlint.analysis.overflow import (
     NarrowProduct,
     admitted_over_limit,
     bounded_below_limit,
+    dimensions,
     handles_one_step,
     is_largest,
     is_row_offset,
@@ -158,7 +159,8 @@ class OffsetOverflow(Rule):
         return Confidence.HIGH if sized else Confidence.MEDIUM
 
 
-def _relevance(found: NarrowProduct) -> tuple[bool, bool, bool, int]:
-    """What is widened too late first, then plain row offsets, then rows of tiles, each in source order."""
+def _relevance(found: NarrowProduct) -> tuple[bool, bool, bool, int, int]:
+    """What is widened too late first, then plain row offsets, then rows of tiles; the largest first, in source order."""
     at = found.product.span or found.access.span
-    return not found.widened_late, not is_row_offset(found), bool(lanes_in(found.row)), at.start
+    plain = not is_row_offset(found)
+    return not found.widened_late, plain, bool(lanes_in(found.row)), -dimensions(found), at.start
