@@ -184,3 +184,24 @@ def test_the_launch_says_how_many_terms_there_are() -> None:
     (found,) = sums(source % 512, PYTHON)
     assert found.terms == 512
     assert sums(source % 16, PYTHON) == []
+
+
+@pytest.mark.parametrize(
+    ("macro", "accumulator", "narrow"),
+    [
+        ("AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), ", "scalar_t", "bfloat16"),
+        ("AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), ", "scalar_t", "float16"),
+        ("AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), ", "scalar_t", None),
+        ("AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), ", "float", None),
+    ],
+)
+def test_a_dispatch_instantiates_a_template_with_narrow_types(macro: str, accumulator: str, narrow: str | None) -> None:
+    source = (
+        "template <typename scalar_t> __global__ void k(const scalar_t* x, scalar_t* out, int n) {\n"
+        f"    {accumulator} sum = 0;\n    for (int i = 0; i < n; ++i) sum += x[i];\n    out[0] = sum;\n}}\n"
+        "void f(const at::Tensor& x, at::Tensor& out) {\n"
+        f'    {macro}"f", [&] {{\n'
+        "        k<scalar_t><<<1, 1>>>(x.data_ptr<scalar_t>(), out.data_ptr<scalar_t>(), x.numel());\n    });\n}\n"
+    )
+    sure = [found.dtype for found in sums(source) if found.confidence is Confidence.HIGH]
+    assert [dtype.name for dtype in sure if dtype is not None] == ([narrow] if narrow is not None else [])

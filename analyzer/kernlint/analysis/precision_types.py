@@ -58,12 +58,25 @@ def caller_tensors(kernel: Kernel) -> set[str]:
     }
 
 
+def narrowest_types(kernel: Kernel) -> dict[str, ElementType]:
+    """For template parameters that some launch instantiates with 16-bit floats, the narrowest of those."""
+    found: dict[str, set[ElementType]] = {}
+    for launch in kernel.launches:
+        instantiated = launch.attrs.get("types", {})
+        for name, value in launch.arguments.items():
+            found.setdefault(name, set()).update(instantiated.get(value.text, ()) if value.text else ())
+    low = {name: [t for t in types if t.is_float and t.bits <= 16] for name, types in found.items()}
+    # Of two types of 16 bits the one that keeps fewer digits.
+    return {name: min(types, key=lambda t: (t.bits, t is not BFLOAT16, t.name)) for name, types in low.items() if types}
+
+
 class Types:
     """Answers `of(value)`; remembers what it found."""
 
     def __init__(self, kernel: Kernel, tensors: Mapping[str, ElementType] | None = None) -> None:
         self._tensors = dict(tensors if tensors is not None else tensor_types(kernel))
         self._given = caller_tensors(kernel)
+        self._instantiated = narrowest_types(kernel)
         self._known: dict[int, Typed] = {}
 
     def of_tensor(self, name: str) -> ElementType | None:
@@ -108,6 +121,9 @@ class Types:
     def _decide(self, value: Value) -> Typed:
         if value.dtype is not None and not value.polymorphic:
             return Typed(value.dtype)
+        instantiated = self._instantiated.get(str(value.attrs.get("type", "")))
+        if instantiated is not None:
+            return Typed(instantiated)
         like = value.attrs.get("like")
         if isinstance(like, Value):
             return self._tensor(like) if like.op in ("param", "pointer") else self._get(like)
