@@ -120,7 +120,9 @@ def _judge(kernel: Kernel, pair: Pair, locked: set[int], warp_matters: bool, dee
     if found is None or (found.assumes_data and not deep):
         return None
     wide = False
-    if not found.certain and not found.assumes_data and not found.scenario.launch:
+    # What launches pass may keep rows of a block apart; from one turn to the next all of it is used again.
+    open_shape = found.scenario.launch is None or (pair.carried is not None and not found.scenario.block_known)
+    if open_shape and not found.certain and not found.assumes_data:
         parts = (pair.earlier.index, pair.earlier.guard, pair.later.index, pair.later.guard)
         guessed = {atom.key for part in parts for atom in part.deep_atoms} & found.scenario.assumed
         types = {key for key in guessed if key.startswith("p:sizeof(")}
