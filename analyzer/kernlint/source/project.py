@@ -132,10 +132,20 @@ def shown(real: str, working: str) -> str:
 
 @lru_cache(maxsize=4096)
 def package_roots(folder: str) -> tuple[str, ...]:
-    """Where absolute imports of a file in `folder` may start: the folder above its outermost package."""
-    top = folder
-    while os.path.isfile(os.path.join(top, "__init__.py")) and os.path.dirname(top) != top:
-        top = os.path.dirname(top)
+    """Where absolute imports of a file in `folder` may start: the folder above its outermost package.
+
+    Folders without `__init__.py` between two that have one (namespace parts of a package) do not end it.
+    """
+    top = at = folder
+    for _ in range(_MAX_ANCESTORS):
+        above = os.path.dirname(at)
+        if above == at:
+            break
+        if os.path.isfile(os.path.join(at, "__init__.py")):
+            top = above
+        elif at != top and not os.path.isfile(os.path.join(above, "__init__.py")):
+            break
+        at = above
     return (top,)
 
 

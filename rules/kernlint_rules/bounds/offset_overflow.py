@@ -160,7 +160,7 @@ class OffsetOverflow(Rule):
 
 
 def _relevance(found: NarrowProduct) -> tuple[bool, bool, bool, int, int]:
-    """What is widened too late first, then plain row offsets, then rows of tiles; the largest first, in source order."""
+    """What is widened too late first, then plain row offsets, then rows of tiles; larger ones before smaller."""
     at = found.product.span or found.access.span
     plain = not is_row_offset(found)
     return not found.widened_late, plain, bool(lanes_in(found.row)), -dimensions(found), at.start
