@@ -181,7 +181,7 @@ def _protects_something(kernel: Kernel, barriers: tuple[Barrier, ...]) -> bool:
     part of.  A barrier as such has long stopped to wait for threads that have returned."""
     if any("." in barrier.name or "::" in barrier.name for barrier in barriers):
         return True
-    return any(buffer.space is not Space.GLOBAL for buffer in kernel.buffers.values() if not buffer.is_param)
+    return any(buffer.space is Space.SHARED for buffer in kernel.buffers.values())
 
 
 def _is_own_data(kernel: Kernel, condition: Value) -> bool:

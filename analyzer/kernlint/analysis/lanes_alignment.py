@@ -29,6 +29,7 @@ class Misaligned:
     sizes: tuple[Atom, ...]
     constant: bool
     cast: Span | None = None
+    guessed: bool = False  # whether it rests on compile-time numbers that are not known
 
 
 def misaligned_accesses(kernel: Kernel) -> list[Misaligned]:
@@ -60,7 +61,9 @@ def misaligned_accesses(kernel: Kernel) -> list[Misaligned]:
         worst = next((t for t in terms if any(_is_size(a) for a in t.deep_atoms)), terms[0])
         span = cast.span if cast.span is not None and cast.span.path == access.span.path else None
         span = _call_with(worst, cast, access) or span
-        found.append(Misaligned(access, dtype.bytes, worst, tuple(sizes), not sizes, span))
+        assumed = {key for scenario in scenarios(kernel) for key in scenario.assumed}
+        guessed = any(atom.key in assumed for term in terms for atom in term.deep_atoms)
+        found.append(Misaligned(access, dtype.bytes, worst, tuple(sizes), not sizes, span, guessed))
     return found
 
 

@@ -9,7 +9,15 @@ from typing import Any
 
 from kernlint.analysis.lanes import Block, Budget, Evaluator, Lanes
 from kernlint.analysis.lanes_iterations import WHOLE, environments
-from kernlint.analysis.lanes_values import LARGE, SMALL, choose_sizes, limits_of, size_within
+from kernlint.analysis.lanes_values import (
+    LARGE,
+    SMALL,
+    TYPE_BYTES,
+    choose_sizes,
+    is_program_constant,
+    limits_of,
+    size_within,
+)
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.ir.host import Launch
@@ -169,8 +177,28 @@ def _of_launch(kernel: Kernel, launch: Launch, start: int) -> Scenario | None:
         extent = Evaluator(values).integer(dim) if dim is not None else None
         values[f"gd{i}"] = extent if isinstance(extent, int) else start + 8 * i
     fixed = all(expr.constant is not None for expr in dims) or _only_template(dims, launch)
-    assumed = _fill(kernel, values, block, start)
+    assumed = _fill(kernel, values, block, start) | _guessed_at_launch(exprs, launch)
     return Scenario(block, fixed, values, assumed, launch, _corner(values))
+
+
+def _guessed_at_launch(exprs: Iterable[Expr], launch: Launch) -> frozenset[str]:
+    """Constants of the program whose value was not seen, and the parameters that the launch computes from them."""
+    own = set(launch.host.parameters) if launch.host is not None else set()
+    guessed = {
+        atom.key
+        for expr in exprs
+        for atom in expr.deep_atoms
+        if not atom.args
+        and not _is_warp_size(atom.name)
+        and (is_program_constant(atom) or (_is_macro_argument(atom) and atom.name not in own))
+    }
+    bound = {key for key, expr in launch.bindings.items() if any(atom.key in guessed for atom in expr.deep_atoms)}
+    return frozenset(guessed | bound)
+
+
+def _is_macro_argument(atom: Atom) -> bool:
+    """A name such as `HEAD_DIM` that only a dispatching macro can have defined."""
+    return atom.kind is AtomKind.HOST and len(atom.name) > 2 and atom.name.isupper() and "." not in atom.name
 
 
 def _only_template(dims: list[Expr], launch: Launch) -> bool:
@@ -232,7 +260,11 @@ def _fill(kernel: Kernel, values: dict[str, int], block: Block, start: int) -> f
     assumed: set[str] = set()
     for atom in sorted(missing, key=lambda a: a.key):
         param = kernel.param(atom.name)
-        if param is not None and param.role is ParamRole.CONSTEXPR:
+        if param is None and is_program_constant(atom):
+            values[atom.key] = TYPE_BYTES if atom.name.startswith("sizeof") else _guess(atom.name, block)
+            if not _is_warp_size(atom.name):
+                assumed.add(atom.key)
+        elif param is not None and param.role is ParamRole.CONSTEXPR:
             default = param.default.expr.constant if param.default is not None and param.default.expr else None
             values[atom.key] = default if default is not None else _guess(atom.name, block)
             if default is None:
@@ -242,13 +274,18 @@ def _fill(kernel: Kernel, values: dict[str, int], block: Block, start: int) -> f
     return frozenset(assumed)
 
 
+def _is_warp_size(name: str) -> bool:
+    upper = name.upper()
+    return "WARP" in upper and "SIZE" in upper
+
+
 def _guess(name: str, block: Block) -> int:
     """A plausible number for a compile-time parameter, by what it is called."""
     upper = name.upper()
     if any(word in upper for word in _THREAD_NAMES):
         return block.threads
     if "WARP" in upper:
-        return 32 if "SIZE" in upper else max(1, block.threads // 32)
+        return 32 if _is_warp_size(name) else max(1, block.threads // 32)
     if "VEC" in upper:
         return 4
     return 64

@@ -16,6 +16,7 @@ from kernlint.ir.expr import Atom, AtomKind, Expr
 from kernlint.records import dataclass
 
 LARGE = 100_003  # sizes that leave no guard of a first tile false
+TYPE_BYTES = 4  # of a type that is not known
 SMALL = 37  # sizes smaller than any block, so that edges show
 
 
@@ -109,6 +110,11 @@ def size_within(limits: Limits, wanted: int) -> int:
     return size
 
 
+def is_program_constant(atom: Atom) -> bool:
+    """Whether an atom is a constant of the program, by how it is written: `sizeof(T)`, `Traits::kTile`."""
+    return any(mark in atom.name for mark in ("sizeof(", "::", "<"))
+
+
 def choose_sizes(
     atoms: Iterable[Atom], facts: Sequence[Condition], limits: Mapping[str, Limits], start: int
 ) -> dict[str, int]:
@@ -116,6 +122,9 @@ def choose_sizes(
     sizes: dict[str, int] = {}
     wanted = start
     for atom in sorted(set(atoms), key=lambda a: a.key):
+        if atom.name.startswith("sizeof("):
+            sizes[atom.key] = TYPE_BYTES
+            continue
         sizes[atom.key] = size_within(limits.get(atom.key, Limits()), wanted)
         wanted = prime_from(wanted + 1) if start == LARGE else prime_from(wanted + 3)
     for fact in facts:  # equations between sizes, such as hidden == heads * dim, define one of them

@@ -108,7 +108,7 @@ class MisalignedVectorAccess(Rule):
             confidence = Confidence.MEDIUM if ParamRole.SCALAR in roles else Confidence.LOW
         if ParamRole.CONSTEXPR in roles or any("sizeof" in atom.name for atom in found.sizes):
             confidence = min(confidence, Confidence.MEDIUM)  # generic in the vector's length: callers choose both
-        if any("stride" in atom.name.lower() for atom in found.sizes):
+        if found.guessed or any("stride" in atom.name.lower() for atom in found.sizes):
             confidence = Confidence.LOW  # strides come from the allocator, which rounds them
         related = [(found.access.span, "the access")] if span is not found.access.span else []
         return self.finding(span, message, related=related, confidence=confidence, kernel=kernel.name)
