@@ -6,7 +6,18 @@ from functools import cached_property
 
 from kernlint.analysis.prove import divisibility_facts, divisible
 from kernlint.ir.condition import FALSE, TRUE, Condition, Connective, conj, disj, less, negate
-from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, Expr, axis_expr, launch_dim, substitute
+from kernlint.ir.expr import (
+    ONE,
+    Atom,
+    AtomKind,
+    Axis,
+    AxisKind,
+    Expr,
+    Substitution,
+    axis_expr,
+    launch_dim,
+    substitute,
+)
 from kernlint.ir.kernel import Framework, Kernel, Launch
 from kernlint.records import dataclass
 
@@ -36,7 +47,8 @@ class LaunchView:
                 if value is not None and atom is not None:
                     found[atom] = value
         # Compile-time parameters in a grid are the kernel's own: express them through their bindings as well.
-        return {atom: substitute(expr, found) for atom, expr in found.items()}
+        partial = Substitution(found)
+        return Substitution({atom: substitute(expr, partial) for atom, expr in found.items()})
 
     @cached_property
     def _known(self) -> dict[Expr | Condition, Expr | Condition]:

@@ -171,8 +171,14 @@ def _helpers(expr: Expr, mono: Monomial, coeff: int, facts: Sequence[Expr]) -> I
             yield from filter(fits, bounds_of(atom))
 
 
-def bounds_of(atom: Atom) -> Iterator[Expr]:
-    """Expressions that are >= 0 because of what the atom is."""
+def bounds_of(atom: Atom) -> tuple[Expr, ...]:
+    """Expressions that are >= 0 because of what the atom is, found once per atom."""
+    if atom.bounds is None:
+        atom.bounds = tuple(_bounds(atom))
+    return atom.bounds
+
+
+def _bounds(atom: Atom) -> Iterator[Expr]:
     self_ = of_atom(atom)
     if atom.axis is not None and atom.axis.extent is not None:
         yield atom.axis.extent - ONE - self_

@@ -9,12 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernlint.ir.condition import Condition, Connective
-from kernlint.ir.expr import ONE, ZERO, Atom, AtomArg, AtomKind, Expr, const, of_atom, substitute
+from kernlint.ir.expr import ONE, ZERO, Atom, AtomArg, AtomKind, Expr, Monomial, const, of_atom, substitute
 
 
-def _make(kind: AtomKind, text: str, *args: AtomArg) -> Expr:
-    key = f"{kind.value}({','.join(arg.key for arg in args)})"
-    return of_atom(Atom(kind, key, text, args))
+def _make(kind: AtomKind, *args: AtomArg) -> Expr:
+    key = f"{kind.value}({','.join([arg.key for arg in args])})"
+    return of_atom(Atom(kind, key, None, args))
+
+
+_SIGNS = {
+    AtomKind.FLOORDIV: "//",
+    AtomKind.MOD: "%",
+    AtomKind.BITAND: "&",
+    AtomKind.BITOR: "|",
+    AtomKind.XOR: "^",
+    AtomKind.SHL: "<<",
+    AtomKind.SHR: ">>",
+}
+
+
+def written_out(atom: Atom) -> str:
+    """The operation as people read it: `(n // BLOCK)`, `min(a, b)`."""
+    sign = _SIGNS.get(atom.kind)
+    if sign is not None:
+        return f" {sign} ".join([_nest(arg) for arg in atom.args if isinstance(arg, Expr)]).join("()")
+    name = atom.note if atom.kind is AtomKind.CALL else atom.kind.value
+    return f"{name}({', '.join([repr(arg) for arg in atom.args])})"
 
 
 def _nest(expr: Expr) -> str:
@@ -42,7 +62,7 @@ def floordiv(a: Expr, b: Expr) -> Expr:
         first, second = inner.args
         if isinstance(first, Expr) and isinstance(second, Expr) and (second.constant or 0) > 0:
             return whole + floordiv(first, second * divisor)
-    return whole + _make(AtomKind.FLOORDIV, f"({_nest(rest)} // {_nest(b)})", rest, b)
+    return whole + _make(AtomKind.FLOORDIV, rest, b)
 
 
 def _split_multiples(a: Expr, b: Expr) -> tuple[Expr, Expr]:
@@ -52,21 +72,30 @@ def _split_multiples(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     if len(b.terms) != 1:
         # A sum can be divided only as a whole.
         return ZERO, a
-    whole, rest = ZERO, ZERO
+    ((mono_b, coeff_b),) = b.terms
+    whole: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
     for mono, coeff in a.terms:
-        term = Expr({mono: coeff})
         if divisor:
             quotient, remainder = divmod(coeff, abs(divisor))
-            sign = 1 if divisor > 0 else -1
-            whole = whole + Expr({mono: quotient * sign})
-            rest = rest + Expr({mono: remainder})
+            whole[mono] = quotient if divisor > 0 else -quotient
+            rest[mono] = remainder
             continue
-        exact = term.divided_by(b)
+        exact = None if coeff % coeff_b else _without_factors(mono, mono_b)
         if exact is None:
-            rest = rest + term
+            rest[mono] = coeff
         else:
-            whole = whole + exact
-    return whole, rest
+            whole[exact] = coeff // coeff_b
+    return (Expr(whole), Expr(rest)) if any(whole.values()) else (ZERO, a)
+
+
+def _without_factors(mono: Monomial, factors: Monomial) -> Monomial | None:
+    left = list(mono)
+    for factor in factors:
+        if factor not in left:
+            return None
+        left.remove(factor)
+    return tuple(left)
 
 
 def mod(a: Expr, b: Expr) -> Expr:
@@ -82,7 +111,7 @@ def mod(a: Expr, b: Expr) -> Expr:
         return ZERO
     if divisor and value is not None:
         return const(value % divisor)
-    return _make(AtomKind.MOD, f"({_nest(rest)} % {_nest(b)})", rest, b)
+    return _make(AtomKind.MOD, rest, b)
 
 
 def cdiv(a: Expr, b: Expr) -> Expr:
@@ -120,7 +149,7 @@ def minimum(a: Expr, b: Expr) -> Expr:
     if difference is not None:
         return a if difference <= 0 else b
     a, b = sorted((a, b), key=lambda e: e.key)
-    return _make(AtomKind.MIN, f"min({a!r}, {b!r})", a, b)
+    return _make(AtomKind.MIN, a, b)
 
 
 def maximum(a: Expr, b: Expr) -> Expr:
@@ -128,7 +157,7 @@ def maximum(a: Expr, b: Expr) -> Expr:
     if difference is not None:
         return a if difference >= 0 else b
     a, b = sorted((a, b), key=lambda e: e.key)
-    return _make(AtomKind.MAX, f"max({a!r}, {b!r})", a, b)
+    return _make(AtomKind.MAX, a, b)
 
 
 def select(condition: Condition, a: Expr, b: Expr) -> Expr:
@@ -145,7 +174,7 @@ def select(condition: Condition, a: Expr, b: Expr) -> Expr:
             return minimum(a, b)
         if condition.expr in (a - b, a - b - ONE):
             return maximum(a, b)
-    return _make(AtomKind.SELECT, f"select({condition!r}, {a!r}, {b!r})", condition, a, b)
+    return _make(AtomKind.SELECT, condition, a, b)
 
 
 def assuming(expr: Expr, condition: Condition, holds: bool) -> Expr:
@@ -165,37 +194,37 @@ def bitand(a: Expr, b: Expr) -> Expr:
         mask = y.constant
         if mask is not None and mask >= 0 and (mask & (mask + 1)) == 0:
             return mod(x, const(mask + 1))
-    return _bitwise(AtomKind.BITAND, "&", lambda x, y: x & y, a, b)
+    return _bitwise(AtomKind.BITAND, lambda x, y: x & y, a, b)
 
 
 def bitor(a: Expr, b: Expr) -> Expr:
-    return _bitwise(AtomKind.BITOR, "|", lambda x, y: x | y, a, b)
+    return _bitwise(AtomKind.BITOR, lambda x, y: x | y, a, b)
 
 
 def xor(a: Expr, b: Expr) -> Expr:
-    return _bitwise(AtomKind.XOR, "^", lambda x, y: x ^ y, a, b)
+    return _bitwise(AtomKind.XOR, lambda x, y: x ^ y, a, b)
 
 
-def _bitwise(kind: AtomKind, sign: str, fold: Callable[[int, int], int], a: Expr, b: Expr) -> Expr:
+def _bitwise(kind: AtomKind, fold: Callable[[int, int], int], a: Expr, b: Expr) -> Expr:
     x, y = a.constant, b.constant
     if x is not None and y is not None:
         return const(fold(x, y))
     a, b = sorted((a, b), key=lambda e: e.key)
-    return _make(kind, f"({_nest(a)} {sign} {_nest(b)})", a, b)
+    return _make(kind, a, b)
 
 
 def shl(a: Expr, b: Expr) -> Expr:
     amount = b.constant
     if amount is not None and 0 <= amount < 63:
         return a * (1 << amount)
-    return _make(AtomKind.SHL, f"({_nest(a)} << {_nest(b)})", a, b)
+    return _make(AtomKind.SHL, a, b)
 
 
 def shr(a: Expr, b: Expr) -> Expr:
     amount = b.constant
     if amount is not None and 0 <= amount < 63:
         return floordiv(a, const(1 << amount))
-    return _make(AtomKind.SHR, f"({_nest(a)} >> {_nest(b)})", a, b)
+    return _make(AtomKind.SHR, a, b)
 
 
 def call(name: str, *args: Expr) -> Expr:
@@ -206,8 +235,7 @@ def call(name: str, *args: Expr) -> Expr:
     if name == "abs" and values[0] is not None:
         return const(abs(values[0]))
     key = f"{name}({','.join(arg.key for arg in args)})"
-    text = f"{name}({', '.join(repr(arg) for arg in args)})"
-    return of_atom(Atom(AtomKind.CALL, key, text, args, note=name))
+    return of_atom(Atom(AtomKind.CALL, key, None, args, note=name))
 
 
 MAKERS: dict[AtomKind, Callable[..., Expr]] = {

@@ -63,9 +63,12 @@ class Condition:
         return frozenset().union(*[part.deep_atoms for part in self.parts])
 
     def substitute(self, mapping: Mapping[Atom, Expr]) -> Condition:
-        from kernlint.ir.expr import substitute
+        from kernlint.ir.expr import substitute, substitution
 
-        if self.deep_atoms.isdisjoint(mapping):
+        if not mapping:
+            return self
+        mapping = substitution(mapping)
+        if self.deep_atoms.isdisjoint(mapping.atoms):
             return self
         if self.op is Connective.GE and self.expr is not None:
             return at_least_zero(substitute(self.expr, mapping))

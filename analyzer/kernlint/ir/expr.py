@@ -83,25 +83,34 @@ AtomArg = Union["Expr", "Condition"]
 
 
 class Atom:
-    """One indivisible factor.  `key` identifies it; `name` is what people read."""
+    """One indivisible factor.  `key` identifies it; `name` is what people read, by default the operation."""
 
-    __slots__ = ("args", "axis", "key", "kind", "name", "note")
+    __slots__ = ("_name", "args", "axis", "bounds", "key", "kind", "note")
 
     def __init__(
         self,
         kind: AtomKind,
         key: str,
-        name: str,
+        name: str | None,
         args: tuple[AtomArg, ...] = (),
         axis: Axis | None = None,
         note: object = None,
     ) -> None:
         self.kind = kind
         self.key = key
-        self.name = name
+        self._name = name
         self.args = args
         self.axis = axis
         self.note = note  # LOAD: the access's ordinal; OPAQUE: why it is opaque
+        self.bounds: tuple[Expr, ...] | None = None  # kept by `analysis.prove.bounds_of`
+
+    @property
+    def name(self) -> str:
+        if self._name is None:
+            from kernlint.ir import arith
+
+            self._name = arith.written_out(self)
+        return self._name
 
     def __repr__(self) -> str:
         return self.name
@@ -163,18 +172,26 @@ class Expr:
             return self
         if not self.terms:
             return other
+        return self._plus(other._rows)
+
+    def _plus(self, added: list[_Row]) -> Expr:
         rows = {row[1]: row for row in self._rows}
-        for row in other._rows:
+        for row in added:
             _accumulate(rows, row)
         return _bounded(list(rows.values()))
 
     __radd__ = __add__
 
     def __neg__(self) -> Expr:
-        return _from_rows([(size, text, mono, -coeff) for size, text, mono, coeff in self._rows])
+        return _from_sorted([(size, text, mono, -coeff) for size, text, mono, coeff in self._rows])
 
     def __sub__(self, other: Expr | int) -> Expr:
-        return self + (-as_expr(other))
+        other = as_expr(other)
+        if not other.terms:
+            return self
+        if not self.terms:
+            return -other
+        return self._plus([(size, text, mono, -coeff) for size, text, mono, coeff in other._rows])
 
     def __rsub__(self, other: Expr | int) -> Expr:
         return as_expr(other) - self
@@ -187,6 +204,10 @@ class Expr:
             return self
         if self is ONE:
             return other
+        if len(other._rows) == 1 and not other._rows[0][0]:
+            return self._times(other._rows[0][3])
+        if len(self._rows) == 1 and not self._rows[0][0]:
+            return other._times(self._rows[0][3])
         rows: dict[str, _Row] = {}
         for row_a in self._rows:
             for row_b in other._rows:
@@ -202,6 +223,11 @@ class Expr:
         return _bounded(list(rows.values()))
 
     __rmul__ = __mul__
+
+    def _times(self, number: int) -> Expr:
+        """The product by a number other than 0, which leaves the terms and their order."""
+        made = _from_sorted([(size, text, mono, coeff * number) for size, text, mono, coeff in self._rows])
+        return _too_big(made.key) if _exceeds(made._rows) else made
 
     @property
     def constant(self) -> int | None:
@@ -324,13 +350,24 @@ def _from_rows(rows: list[_Row]) -> Expr:
     return made
 
 
-def _bounded(rows: list[_Row]) -> Expr:
-    result = _from_rows(rows)
+def _from_sorted(rows: list[_Row]) -> Expr:
+    """From rows in the order of another expression."""
+    made = Expr.__new__(Expr)
+    made._rows = rows
+    made.terms = tuple([(row[2], row[3]) for row in rows])
+    return made
+
+
+def _exceeds(rows: list[_Row]) -> bool:
     if len(rows) == 1:
-        return result if len(rows[0][1]) <= MAX_KEY else _too_big(result.key)
-    if len(rows) > MAX_TERMS or sum([len(row[1]) for row in rows]) > MAX_KEY:
-        return _too_big(result.key)
-    return result
+        return len(rows[0][1]) > MAX_KEY
+    return len(rows) > MAX_TERMS or sum([len(row[1]) for row in rows]) > MAX_KEY
+
+
+def _bounded(rows: list[_Row]) -> Expr:
+    made = Expr.__new__(Expr)
+    made._set(rows)
+    return _too_big(made.key) if _exceeds(rows) else made
 
 
 def as_expr(value: Expr | int) -> Expr:
@@ -397,9 +434,27 @@ def axes_of(expr: Expr | Condition) -> tuple[Axis, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
+class Substitution(dict["Atom", "Expr"]):
+    """Atoms and what takes their place, never changed once made; remembers what operations over them became."""
+
+    __slots__ = ("atoms", "made")
+
+    def __init__(self, mapping: Mapping[Atom, Expr]) -> None:
+        super().__init__(mapping)
+        self.atoms = frozenset(mapping)
+        self.made: dict[str, Expr | None] = {}
+
+
+def substitution(mapping: Mapping[Atom, Expr]) -> Substitution:
+    return mapping if isinstance(mapping, Substitution) else Substitution(mapping)
+
+
 def substitute(expr: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
     """Replace atoms everywhere, also inside non-polynomial atoms, and renormalise."""
-    if not mapping or expr.deep_atoms.isdisjoint(mapping):
+    if not mapping:
+        return expr
+    mapping = substitution(mapping)
+    if expr.deep_atoms.isdisjoint(mapping.atoms):
         return expr
     kept: list[_Row] = []  # terms without any of these atoms stay what they are
     changed: list[Expr] = []
@@ -420,29 +475,34 @@ def substitute(expr: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
         for factor in factors:
             product = product * factor
         changed.append(product)
-    total = _from_rows(kept)
+    total = _from_sorted(kept)
     for product in changed:
         total = total + product
     return total
 
 
 def substitute_atom(atom: Atom, mapping: Mapping[Atom, Expr]) -> Expr:
-    made = _replaced(atom, mapping)
+    made = _replaced(atom, substitution(mapping))
     return of_atom(atom) if made is None else made
 
 
-def _replaced(atom: Atom, mapping: Mapping[Atom, Expr]) -> Expr | None:
+def _replaced(atom: Atom, mapping: Substitution) -> Expr | None:
     """What the atom becomes, None when nothing about it changes."""
+    key = atom.key
+    if key in mapping.made:
+        return mapping.made[key]
     found = mapping.get(atom)
-    if found is not None:
-        return found
-    for arg in atom.args:
-        if not arg.deep_atoms.isdisjoint(mapping):
-            break
-    else:
-        return None
-    args = tuple(substitute(arg, mapping) if isinstance(arg, Expr) else arg.substitute(mapping) for arg in atom.args)
-    return rebuild(atom, args)
+    if found is None:
+        atoms = mapping.atoms
+        for arg in atom.args:
+            if not arg.deep_atoms.isdisjoint(atoms):
+                args = tuple(
+                    substitute(arg, mapping) if isinstance(arg, Expr) else arg.substitute(mapping) for arg in atom.args
+                )
+                found = rebuild(atom, args)
+                break
+    mapping.made[key] = found
+    return found
 
 
 def rebuild(atom: Atom, args: tuple[AtomArg, ...]) -> Expr:
