@@ -92,6 +92,8 @@ def _is_exception(launch: Launch, context: Context) -> bool:
     host = launch.host
     if host is None or host.name == "main" or host.is_test:
         return False
+    if launch.template_arguments:
+        return False  # a template only passes types on: its instantiations' callers decide what to read
     return bool(launch.attrs.get("other calls checked")) or any(
         other.status == "checked" and other.host is not host for other in context.module.launches
     )
