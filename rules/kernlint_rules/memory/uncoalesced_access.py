@@ -76,12 +76,17 @@ class UncoalescedAccess(Rule):
             if access.space is not Space.GLOBAL or access.kind is AccessKind.ATOMIC or is_gather(access):
                 continue
             made = self._cuda(kernel, access) if kernel.framework is Framework.CUDA else self._triton(kernel, access)
-            place = (id(access.buffer), tuple(id(f.loop) for f in access.path), made and made.message)
+            place = (id(access.buffer), access.kind, made and made.message.split(":")[0])
             if made is not None and place not in reported:
                 reported.add(place)
                 yield made
 
     def _cuda(self, kernel: Kernel, access: Access) -> Finding | None:
+        stride = lane_stride(access)
+        if stride is not None and not is_large(stride, kernel):
+            return None
+        if has_stride_of_unknown_size(access.index, kernel):
+            return None
         found: list[tuple[Request, Scenario]] = []
         for scenario in scenarios(kernel):
             request = worst_request(access, scenario)
@@ -89,10 +94,7 @@ class UncoalescedAccess(Rule):
                 return None
             found.append((request, scenario))
         request, scenario = min(found, key=lambda pair: pair[0].ratio)
-        stride = lane_stride(access)
         if request.ratio < 2 or request.sectors - request.minimum < 4:
-            return None
-        if has_stride_of_unknown_size(access.index, kernel) or (stride is not None and not is_large(stride, kernel)):
             return None
         name = access.buffer.name if access.buffer is not None else "?"
         _, size_known = element_bytes(access, scenario)
