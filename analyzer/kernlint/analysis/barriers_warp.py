@@ -85,7 +85,7 @@ def _problem_at(
     parting: Frame | None = None
     for frame in barrier.path:
         must, may = at.truth(frame.condition)
-        if np.any(np.logical_xor(must, may)):
+        if must is not may and np.any(np.logical_xor(must, may)):
             return None
         before, here = here, here & spread(must, threads)
         if frame.exit:

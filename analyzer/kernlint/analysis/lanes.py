@@ -91,28 +91,35 @@ class Evaluator:
         self.used_data = False
         self._cache: dict[str, Lanes | None] = {}
         self._from_data: set[str] = set()  # keys in the cache that rest on a representative load
+        self._truths: dict[str, tuple[Mask, Mask, bool]] = {}  # of conditions, with whether they rest on such a load
 
     def extended(self, more: Mapping[str, Lanes]) -> Evaluator:
         """The same environment with more (or other) values."""
         return Evaluator({**self.values, **more}, self.budget)
 
     def integer(self, expr: Expr, depth: int = 0) -> Lanes | None:
-        total: Lanes = 0
+        """The value, None when unknown.  Arrays are shared with what is remembered: never write into them."""
+        values = self.values
+        total: Lanes | None = None
         for mono, coeff in expr.terms:
-            product: Lanes = coeff
-            if abs(coeff) > MAX_MAGNITUDE:
+            product: Lanes | None = coeff if coeff != 1 or not mono else None  # None: no factor yet
+            if not -MAX_MAGNITUDE <= coeff <= MAX_MAGNITUDE:
                 return None
             for atom in mono:
-                value = self._atom(atom, depth)
+                value = values.get(atom.key)
                 if value is None:
+                    value = self._atom(atom, depth)
+                    if value is None:
+                        return None
+                product = value if product is None else product * value
+                if isinstance(product, int) and not -MAX_MAGNITUDE <= product <= MAX_MAGNITUDE:
                     return None
-                product = product * value
-                if isinstance(product, int) and abs(product) > MAX_MAGNITUDE:
-                    return None
-            total = total + product
-            if isinstance(total, int) and abs(total) > MAX_MAGNITUDE:
+            if product is None:
                 return None
-        return total
+            total = product if total is None else total + product
+            if isinstance(total, int) and not -MAX_MAGNITUDE <= total <= MAX_MAGNITUDE:
+                return None
+        return 0 if total is None else total
 
     def truth(self, condition: Condition, depth: int = 0) -> tuple[Mask, Mask]:
         """(certainly, possibly): where the condition must hold, and where it may."""
@@ -121,14 +128,26 @@ class Evaluator:
             return True, True
         if op is Connective.FALSE:
             return False, False
+        if op is Connective.FLAG or depth >= MAX_DEPTH:
+            return False, True
+        known = self._truths.get(condition.key)
+        if known is not None:
+            self.used_data = self.used_data or known[2]
+            return known[0], known[1]
+        before, self.used_data = self.used_data, False
+        must, may = self._connected(condition, depth)
+        self._truths[condition.key] = must, may, self.used_data
+        self.used_data = self.used_data or before
+        return must, may
+
+    def _connected(self, condition: Condition, depth: int) -> tuple[Mask, Mask]:
+        op = condition.op
         if condition.expr is not None:
-            value = self.integer(condition.expr, depth) if depth < MAX_DEPTH else None
+            value = self.integer(condition.expr, depth)
             if value is None:
                 return False, True
             holds: Mask = value >= 0 if op is Connective.GE else value == 0
             return holds, holds
-        if op is Connective.FLAG or depth >= MAX_DEPTH:
-            return False, True
         if op is Connective.NOT:
             must, may = self.truth(condition.parts[0], depth + 1)
             return mask_not(may), mask_not(must)
@@ -177,8 +196,6 @@ class Evaluator:
         return _binary(atom.kind, args[0], args[1]) if len(args) == 2 else None
 
     def _select(self, atom: Atom, depth: int) -> Lanes | None:
-        import numpy as np
-
         condition, then, otherwise = atom.args
         if not isinstance(condition, Condition) or not isinstance(then, Expr) or not isinstance(otherwise, Expr):
             return None
@@ -187,7 +204,9 @@ class Evaluator:
             if must is not may:
                 return None
             return self.integer(then if must else otherwise, depth)
-        if np.any(np.logical_xor(must, may)):
+        import numpy as np
+
+        if must is not may and np.any(np.logical_xor(must, may)):
             return None
         a, b = self.integer(then, depth), self.integer(otherwise, depth)
         if a is None or b is None:
@@ -208,33 +227,35 @@ class Evaluator:
 
 
 def _known_call(name: str, args: list[Lanes]) -> Lanes | None:
-    import numpy as np
-
     if name == "abs" and len(args) == 1:
         signed = args[0]
-        return abs(signed) if isinstance(signed, int) else np.abs(signed)
+        if isinstance(signed, int):
+            return abs(signed)
+        import numpy as np
+
+        return np.abs(signed)
     if name == "next_power_of_2" and len(args) == 1 and isinstance(args[0], int):
         return 1 << max(args[0] - 1, 0).bit_length()
     if name in ("popc", "__popc") and len(args) == 1 and isinstance(args[0], int):
-        return int(np.int64(args[0] & 0xFFFFFFFF)).bit_count()
+        return (args[0] & 0xFFFFFFFF).bit_count()
     return None
 
 
 def _binary(kind: AtomKind, a: Lanes, b: Lanes) -> Lanes | None:
-    import numpy as np
-
     if kind in (AtomKind.FLOORDIV, AtomKind.MOD):
-        if b == 0 if isinstance(b, int) else np.any(b == 0):
+        if b == 0 if isinstance(b, int) else (b == 0).any():
             return None
         return a // b if kind is AtomKind.FLOORDIV else a % b
     if kind in (AtomKind.SHL, AtomKind.SHR):
-        if np.any(np.less(b, 0)) or np.any(np.greater(b, 62)):
+        if not 0 <= b <= 62 if isinstance(b, int) else (b < 0).any() or (b > 62).any():
             return None
         shifted: Lanes = a << b if kind is AtomKind.SHL else a >> b
         return shifted
     if kind in (AtomKind.MIN, AtomKind.MAX):
         if isinstance(a, int) and isinstance(b, int):
             return min(a, b) if kind is AtomKind.MIN else max(a, b)
+        import numpy as np  # only where there are arrays already: it takes long to import
+
         lanes: NDArray[np.int64] = np.minimum(a, b) if kind is AtomKind.MIN else np.maximum(a, b)
         return lanes
     bits: Lanes
@@ -270,14 +291,18 @@ def mask_not(a: Mask) -> Mask:
 
 
 def spread(mask: Mask, threads: int) -> NDArray[np.bool_]:
-    """The mask with one entry per thread."""
+    """The mask with one entry per thread.  Not to be written into."""
     import numpy as np
 
+    if isinstance(mask, np.ndarray) and mask.shape == (threads,):
+        return mask
     return np.broadcast_to(np.asarray(mask, dtype=np.bool_), (threads,))
 
 
 def spread_lanes(lanes: Lanes, threads: int) -> NDArray[np.int64]:
-    """The numbers with one entry per thread."""
+    """The numbers with one entry per thread.  Not to be written into."""
     import numpy as np
 
+    if isinstance(lanes, np.ndarray) and lanes.shape == (threads,):
+        return lanes
     return np.broadcast_to(np.asarray(lanes, dtype=np.int64), (threads,))

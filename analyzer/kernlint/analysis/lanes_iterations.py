@@ -22,13 +22,15 @@ State = dict[str, Lanes]  # atom key -> value, for a loop's axis and carried var
 
 def trip_counts(loop: Loop, at: Evaluator) -> tuple[int, int] | None:
     """(fewest, most) iterations any thread does, None when unknown."""
-    import numpy as np
-
     if loop.trip_count is None:
         return None
     value = at.integer(loop.trip_count)
     if value is None:
         return None
+    if isinstance(value, int):
+        return max(0, value), max(0, value)
+    import numpy as np
+
     return max(0, int(np.min(value))), max(0, int(np.max(value)))
 
 
@@ -73,8 +75,6 @@ def _carried(loop: Loop) -> dict[str, tuple[Expr, Expr]]:
 
 
 def _simulate(loop: Loop, at: Evaluator, axis: str, carried: Mapping[str, tuple[Expr, Expr]]) -> list[State]:
-    import numpy as np
-
     state: State = {}
     for key, (first, _) in carried.items():
         value = at.integer(first)
@@ -88,8 +88,10 @@ def _simulate(loop: Loop, at: Evaluator, axis: str, carried: Mapping[str, tuple[
         inside = at.extended(now)
         if trips is not None and i >= trips[1]:
             break
-        if stop is not None and not np.any(inside.truth(stop)[1]):
-            break
+        if stop is not None:
+            runs = inside.truth(stop)[1]
+            if not (runs if isinstance(runs, bool) else runs.any()):
+                break
         states.append(now)
         following: State = {}
         for key, (_, expr) in carried.items():
