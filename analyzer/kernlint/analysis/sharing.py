@@ -7,13 +7,13 @@ the threads of a block, and a race is two different threads that touch the same 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernlint.analysis.barriers import Pair, orders_threads, orders_warp, unordered_pairs
 from kernlint.analysis.lanes import WARP, Block, Evaluator, mask_and, spread
-from kernlint.analysis.lanes_access import moved_bytes, touch
+from kernlint.analysis.lanes_access import Touch, moved_bytes, touch
 from kernlint.analysis.lanes_iterations import environments, loop_states, successive
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
 from kernlint.analysis.sharing_meeting import Touched, is_scattered_atomic, meeting_of, nothing, race_threads
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MAX_JUDGED = 250
 MAX_DEEP = 80  # with more pairs, only races that are certain are looked for
-MAX_MEMO = 1500
+MAX_MEMO = 6000
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +203,8 @@ def _touched(
 ) -> Touched | None:
     """`_touch_all`, remembered: an access takes part in many pairs."""
     condition = pair.after if earlier else pair.before
-    key = ("touched", id(access), id(at), earlier, possible, _unit(pair), condition.key)
+    here = _what_matters(access, at, scenario, condition)
+    key = ("touched", id(access), here, earlier, possible, _unit(pair), condition.key)
     if key not in scenario.memo:
         if len(scenario.memo) > MAX_MEMO:
             scenario.memo.clear()
@@ -228,21 +229,14 @@ def _touch_all(
     last (first) iteration of loops with barriers that it leaves (enters)."""
     import numpy as np
 
-    used = False
-    for loop in access.loops:
-        if f"a:{loop.axis.key}" in at.values or id(loop) not in locked:
-            continue
-        states = loop_states(loop, at)
-        if not states:
-            return nothing()
-        used = used or at.used_data
-        at = at.extended(states[-1 if earlier else 0])
-    free = [loop for loop in access.loops if f"a:{loop.axis.key}" not in at.values]
+    found = _inside(access, at, scenario, locked, earlier=earlier)
+    if found is None:
+        return nothing()
+    at, used = found
     touched_units: list[NDArray[np.int64]] = []
     threads: list[NDArray[np.int64]] = []
     numbers = np.arange(scenario.block.threads)
-    for inner in environments(free, at):
-        seen = touch(access, inner, scenario)
+    for inner, seen in _touches(access, at, scenario):
         must, may = inner.truth(condition)
         if seen is None and is_scattered_atomic(access):
             surely = spread(mask_and(inner.truth(access.guard)[0], must), scenario.block.threads)
@@ -261,6 +255,72 @@ def _touch_all(
         return nothing()
     anywhere = is_scattered_atomic(access)
     return Touched(np.concatenate(touched_units), np.concatenate(threads), used and not anywhere, anywhere)
+
+
+def _what_matters(access: Access, at: Evaluator, scenario: Scenario, condition: Condition) -> tuple[object, ...]:
+    """What an environment has beyond the scenario's, and the values of that which an access or the condition, or the
+    loops around the access, can depend on.  Numbers that differ between threads count by identity."""
+    own = ("atoms", id(access))
+    if own not in scenario.memo:
+        parts: list[Expr | Condition] = [access.index, access.guard]
+        for loop in access.loops:
+            exprs = [loop.start, loop.stop, loop.step, loop.trip_count]
+            exprs += [value.expr for carry in loop.carries for value in (carry, *carry.args)]
+            parts += [expr for expr in exprs if expr is not None]
+            if loop.condition is not None and loop.condition.cond is not None:
+                parts.append(loop.condition.cond)
+        scenario.memo[own] = {atom.key for part in parts for atom in part.deep_atoms}
+    keys: set[str] = scenario.memo[own]
+    asked = {atom.key for atom in condition.deep_atoms}
+    added = {key: value for key, value in at.values.items() if key not in scenario.environment}
+    values = [
+        (key, value if isinstance(value, int) else id(value))
+        for key, value in added.items()
+        if key in keys or key in asked
+    ]
+    return tuple(added), tuple(values)
+
+
+def _inside(
+    access: Access, at: Evaluator, scenario: Scenario, locked: set[int], *, earlier: bool
+) -> tuple[Evaluator, bool] | None:
+    """`at` in the last (first) iteration of the access's loops with barriers, and whether that rests on data; None when
+    one of them does not run.  Remembered, so that accesses in the same loops share one evaluator."""
+    loops = [loop for loop in access.loops if f"a:{loop.axis.key}" not in at.values and id(loop) in locked]
+    if not loops:
+        return at, False
+    key = ("inside", id(at), earlier, *map(id, loops))
+    if key not in scenario.memo:
+        scenario.memo[key] = (_entered(loops, at, earlier=earlier), at)
+    known: tuple[tuple[Evaluator, bool] | None, Evaluator] = scenario.memo[key]
+    return known[0]
+
+
+def _entered(loops: list[Loop], at: Evaluator, *, earlier: bool) -> tuple[Evaluator, bool] | None:
+    used = False
+    for loop in loops:
+        states = loop_states(loop, at)
+        if not states:
+            return None
+        used = used or at.used_data
+        at = at.extended(states[-1 if earlier else 0])
+    return at, used
+
+
+def _touches(access: Access, at: Evaluator, scenario: Scenario) -> Iterator[tuple[Evaluator, Touch | None]]:
+    """What an access touches in each iteration of the loops around it that `at` leaves open.  Remembered: it is the
+    same in all pairs the access takes part in."""
+    free = [loop for loop in access.loops if f"a:{loop.axis.key}" not in at.values]
+    key = ("free", id(at), *map(id, free))
+    if key not in scenario.memo:
+        scenario.memo[key] = (environments(free, at), at)
+    inners: list[Evaluator] = scenario.memo[key][0]
+    for inner in inners:
+        place = ("touch", id(access), id(inner))
+        if place not in scenario.memo:
+            scenario.memo[place] = (touch(access, inner, scenario), inner)
+        seen: Touch | None = scenario.memo[place][0]
+        yield inner, seen
 
 
 def _unit(pair: Pair) -> int:
