@@ -43,10 +43,10 @@ def warp_request(touched: Touch, warp: int) -> Request | None:
         return None
     spanned = max(1, -(-touched.size // SECTOR_BYTES))
     ends = np.concatenate([first[:, None] + np.arange(spanned) * SECTOR_BYTES, first[:, None] + touched.size - 1], 1)
-    sectors = int(np.unique(np.minimum(ends, first[:, None] + touched.size - 1) // SECTOR_BYTES).size)
-    wanted = int(np.unique(first).size) * touched.size
-    steps = np.unique(np.diff(first))
-    stride = int(steps[0]) if steps.size == 1 else None
+    sectors = len(set((np.minimum(ends, first[:, None] + touched.size - 1) // SECTOR_BYTES).ravel().tolist()))
+    wanted = len(set(first.tolist())) * touched.size
+    steps = set(np.diff(first).tolist())
+    stride = steps.pop() if len(steps) == 1 else None
     return Request(sectors, max(1, -(-wanted // SECTOR_BYTES)), int(first.size), stride, touched.size)
 
 
