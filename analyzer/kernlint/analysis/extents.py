@@ -58,15 +58,20 @@ class Guarded:
 def escapes(kernel: Kernel) -> Iterator[Escape]:
     """At most one escape per access and lane, the best supported one."""
     accesses = [access for access in kernel.accesses if is_external(access)]
+    unguarded = {
+        id(access): lanes
+        for access in accesses
+        if (lanes := [coordinate for coordinate in coordinates(access) if not _is_guarded(access, coordinate)])
+    }
+    if not unguarded:
+        return
     siblings = guarded_coordinates(accesses)
     twins = _guarded_in_other_arm(kernel)
     perspectives = views(kernel)
     for access in accesses:
-        if _is_specialised(access, twins, kernel):
+        if id(access) not in unguarded or _is_specialised(access, twins, kernel):
             continue
-        for coordinate in coordinates(access):
-            if _is_guarded(access, coordinate):
-                continue
+        for coordinate in unguarded[id(access)]:
             found = [
                 escape for view in perspectives if (escape := _escape(access, coordinate, siblings, view)) is not None
             ]
@@ -142,8 +147,11 @@ def _escape(
 ) -> Escape | None:
     known = [view.condition(part) for part in access.guard.conjuncts()]
     known += view.grid_ranges + view.facts
+    inside: dict[Expr, bool] = {}  # several pieces of evidence tend to name the same extent
     for extent, evidence, where, confidence in _evidence(access, coordinate, siblings, view):
-        if _stays_inside(coordinate, extent, known, view):
+        if extent not in inside:
+            inside[extent] = _stays_inside(coordinate, extent, known, view)
+        if inside[extent]:
             continue
         if view.kernel.autotune is not None and view.kernel.autotune.prunes:
             confidence = min(confidence, Confidence.MEDIUM)  # pruning may leave only tiles that divide the extent

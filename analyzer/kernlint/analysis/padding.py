@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from kernlint.analysis.accumulation import accumulation
+from kernlint.analysis.accumulation import Accumulation, accumulation
 from kernlint.analysis.launches import LaunchView, views
 from kernlint.analysis.padding_interpret import PaddingResult, interpret
 from kernlint.analysis.padding_judge import Fault, PaddingFault, confidence_of, judge
@@ -40,6 +40,7 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
     carries = [value for value in kernel.values if value.op == "carry" and len(value.args) > 1]
     exchanges = thread_exchanges(kernel) if kernel.framework is Framework.CUDA else []
     faults = [fault for carry in carries if (fault := initial_fault(carry, kernel)) is not None]
+    carries = [carry for carry in carries if _accumulated(carry) is not None]  # the others cannot fail
     if sinks or carries or exchanges:
         result = interpret([*sinks, *carries, *(exchange.source for exchange in exchanges)])
         for sink in sinks:
@@ -49,6 +50,8 @@ def padding_faults(kernel: Kernel) -> list[PaddingFault]:
             faults += _faults_of_accumulation(carry, result, id(carry) in reduced)
         for exchange in exchanges:
             faults += exchange_faults(exchange, result)
+    if not faults:
+        return []
     if fills_masked_lanes_with_zero(kernel.span.path):
         faults = [fault for fault in faults if not _right_with_zeros(fault)]
     always = _AlwaysTrue(kernel)
@@ -198,16 +201,23 @@ def _dot_fault(sink: Value, entry: Entry, left: LaneState, right: LaneState) -> 
     return []
 
 
+def _accumulated(carry: Value) -> Accumulation | None:
+    """What a loop adds to the carried value where padded lanes would count."""
+    if not isinstance(carry.attrs.get("loop"), Loop):
+        return None
+    step = accumulation(carry)
+    if step is None or step.operation not in ("sum", "prod", "max", "min") or step.at.op in ("fma", "dot"):
+        return None
+    return step
+
+
 def _faults_of_accumulation(carry: Value, result: PaddingResult, is_reduced: bool) -> list[PaddingFault]:
     """`acc += x` in a loop, where x has lanes padded in some iterations only: acc keeps what they held.
 
     Lanes that an operation moved count only when the accumulator's lanes are reduced to one number afterwards.
     """
-    loop = carry.attrs.get("loop")
-    if not isinstance(loop, Loop):
-        return []
-    step = accumulation(carry)
-    if step is None or step.operation not in ("sum", "prod", "max", "min") or step.at.op in ("fma", "dot"):
+    loop, step = carry.attrs["loop"], _accumulated(carry)
+    if step is None:
         return []
     found = []
     for entry in result.of(step.added).entries:

@@ -35,6 +35,7 @@ class PaddingResult:
 def interpret(roots: Sequence[Value]) -> PaddingResult:
     """The abstract value of everything the roots are computed from."""
     order = _in_order(roots)
+    needed = [tuple([id(arg) for arg in _inputs(value)]) for value in order]
     states: dict[int, Padding] = {}
 
     def look(value: Value) -> Padding:
@@ -42,14 +43,14 @@ def interpret(roots: Sequence[Value]) -> PaddingResult:
 
     for turn in range(_PASSES):
         changed: set[int] = set()
-        for value in order:
+        for value, inputs in zip(order, needed, strict=True):
             if value.op == "carry":
                 new = _carried(value, states, last=turn == _PASSES - 1)
-            elif turn and not any(id(arg) in changed for arg in _inputs(value)):
+            elif turn and changed.isdisjoint(inputs):
                 continue
             else:
                 new = transfer(value, look)
-            if new != states.get(id(value)):
+            if not turn or new != states.get(id(value)):
                 states[id(value)] = new
                 changed.add(id(value))
         if turn and not changed:

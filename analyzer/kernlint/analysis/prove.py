@@ -173,6 +173,8 @@ def _helpers(expr: Expr, mono: Monomial, coeff: int, facts: Sequence[Expr]) -> I
 
 def bounds_of(atom: Atom) -> tuple[Expr, ...]:
     """Expressions that are >= 0 because of what the atom is, found once per atom."""
+    if atom.axis is not None:
+        return tuple(_bounds(atom))  # a loop's extent may be learnt later
     if atom.bounds is None:
         atom.bounds = tuple(_bounds(atom))
     return atom.bounds

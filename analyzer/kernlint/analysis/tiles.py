@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from kernlint.ir.arith import as_cdiv, as_floordiv
 from kernlint.ir.condition import Condition, Connective
-from kernlint.ir.expr import ONE, Atom, AtomKind, Axis, AxisKind, Expr, axes_of, axis_expr
+from kernlint.ir.expr import ONE, ZERO, Atom, AtomKind, Axis, AxisKind, Expr, axes_of, axis_expr, without_factors
 from kernlint.ir.kernel import Access, Loop
 from kernlint.records import dataclass
 
@@ -50,19 +50,22 @@ def lanes_of(index: Expr) -> tuple[Axis, ...]:
 
 def coordinate_of(index: Expr, lane: Axis) -> Coordinate | None:
     """The coordinate of `lane` in an element index; None when the index is not linear in the lane."""
-    stride = index.coefficient(axis_atom(lane))
+    atom = axis_atom(lane)
+    stride = index.coefficient(atom)
     if stride is None or len(stride.terms) != 1:
         return None
-    rest = index.without(axis_atom(lane))
-    tile, shift = Expr({}), 0
+    rest = index.without(atom)
+    ((stride_factors, stride_number),) = stride.terms
+    tile, shift = ZERO, 0
     for mono, coeff in rest.terms:
-        term = Expr({mono: coeff})
-        quotient = term.divided_by(stride)
-        if quotient is None:
+        factors = None if coeff % stride_number else without_factors(mono, stride_factors)
+        if factors is None:
             continue
         if not mono:
-            shift = coeff if stride == ONE else (quotient.constant or 0)
-        elif moves_whole_tiles(quotient, lane):
+            shift = coeff // stride_number
+            continue
+        quotient = Expr({factors: coeff // stride_number})
+        if moves_whole_tiles(quotient, lane):
             tile = tile + quotient
     tiles = tuple(axis for axis in axes_of(tile) if axis.kind is not AxisKind.LANE)
     return Coordinate(lane, axis_expr(lane) + tile, stride, shift, tiles)
@@ -131,7 +134,7 @@ def implied_bounds(coordinate: Coordinate, conditions: Iterable[Condition]) -> I
     atom = axis_atom(coordinate.lane)
     for condition in conditions:
         for part in condition.conjuncts():
-            if part.op is not Connective.GE or part.expr is None:
+            if part.op is not Connective.GE or part.expr is None or atom not in part.deep_atoms:
                 continue
             factor = part.expr.coefficient(atom)
             if factor is None or (factor.constant or 0) >= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -65,7 +66,13 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run and exit: 0 clean, 1 findings, 2 wrong usage or configuration, 3 internal error."""
     _use_replacing_streams()
-    sys.exit(run(arguments))
+    if arguments is not None:
+        sys.exit(run(arguments))
+    # The process is this run's own.  What the run leaves behind goes with it, so nobody needs to look for it first.
+    gc.disable()
+    code = run()
+    gc.freeze()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

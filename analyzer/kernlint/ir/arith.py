@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernlint.ir.condition import Condition, Connective
-from kernlint.ir.expr import ONE, ZERO, Atom, AtomArg, AtomKind, Expr, Monomial, const, of_atom, substitute
+from kernlint.ir.expr import (
+    ONE,
+    ZERO,
+    Atom,
+    AtomArg,
+    AtomKind,
+    Expr,
+    Monomial,
+    const,
+    of_atom,
+    substitute,
+    without_factors,
+)
 
 
 def _make(kind: AtomKind, *args: AtomArg) -> Expr:
@@ -81,21 +93,12 @@ def _split_multiples(a: Expr, b: Expr) -> tuple[Expr, Expr]:
             whole[mono] = quotient if divisor > 0 else -quotient
             rest[mono] = remainder
             continue
-        exact = None if coeff % coeff_b else _without_factors(mono, mono_b)
+        exact = None if coeff % coeff_b else without_factors(mono, mono_b)
         if exact is None:
             rest[mono] = coeff
         else:
             whole[exact] = coeff // coeff_b
     return (Expr(whole), Expr(rest)) if any(whole.values()) else (ZERO, a)
-
-
-def _without_factors(mono: Monomial, factors: Monomial) -> Monomial | None:
-    left = list(mono)
-    for factor in factors:
-        if factor not in left:
-            return None
-        left.remove(factor)
-    return tuple(left)
 
 
 def mod(a: Expr, b: Expr) -> Expr:

@@ -134,6 +134,18 @@ def _mono_key(mono: Monomial) -> str:
     return "*".join([atom.key for atom in mono])
 
 
+def without_factors(mono: Monomial, factors: Monomial) -> Monomial | None:
+    """The quotient of two products, None when it is not one."""
+    if not factors:
+        return mono
+    left = list(mono)
+    for factor in factors:
+        if factor not in left:
+            return None
+        left.remove(factor)
+    return tuple(left)
+
+
 _Row = tuple[int, str, Monomial, int]  # a term: factors, their joined keys, the monomial, its coefficient
 _ATOM_KEY = attrgetter("key")
 
@@ -305,14 +317,10 @@ class Expr:
         ((mono_d, coeff_d),) = divisor.terms
         terms: dict[Monomial, int] = {}
         for mono, coeff in self.terms:
-            rest = list(mono)
-            for factor in mono_d:
-                if factor not in rest:
-                    return None
-                rest.remove(factor)
-            if coeff % coeff_d:
+            rest = None if coeff % coeff_d else without_factors(mono, mono_d)
+            if rest is None:
                 return None
-            terms[tuple(rest)] = coeff // coeff_d
+            terms[rest] = coeff // coeff_d
         return Expr(terms)
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kernlint.ir.condition import Condition
-from kernlint.ir.expr import Atom, Expr, substitute
+from kernlint.ir.expr import Atom, Expr, substitute, substitution
 from kernlint.ir.kernel import Access, Barrier, Branch, Exit, Frame, Loop
 from kernlint.ir.value import BlockPointer, Pointer, Value
 
@@ -14,6 +14,7 @@ Mapped = Mapping[Atom, Expr]
 
 def rewrite(loop: Loop, values: Sequence[Value], mapping: Mapped) -> None:
     """Replace atoms in the loop's items and in these values, in place."""
+    mapping = substitution(mapping)
     for value in values:
         _value(value, mapping)
     frames: set[int] = set()
