@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from kernlint.analysis.lanes import WARP
+from kernlint.analysis.lanes_access import element_stride, moved_bytes
+from kernlint.analysis.lanes_scenario import scenarios
 from kernlint.ir.condition import Condition
 from kernlint.ir.expr import Atom, AtomKind, Axis, AxisKind, Expr, axis_expr
 from kernlint.ir.kernel import Access, Kernel, ParamRole
 
 _THREAD_X = axis_expr(Axis(AxisKind.LANE, "t0", "threadIdx.x", None, 0, True)).single_atom
+_WORD_BYTES = 4
 # A parameter named so may well be 1.
 _STRIDE_WORDS = ("stride", "step", "inc", "pitch", "jump", "dilation", "interval")
 
@@ -14,6 +18,23 @@ _STRIDE_WORDS = ("stride", "step", "inc", "pitch", "jump", "dilation", "interval
 def lane_stride(access: Access) -> Expr | None:
     """Elements between threads with neighbouring threadIdx.x; None when the index is not linear in it."""
     return access.index.coefficient(_THREAD_X) if _THREAD_X is not None else None
+
+
+def takes_neighbouring_words(access: Access, kernel: Kernel) -> bool:
+    """Whether each warp surely takes words of at most four bytes side by side, as in `x[first + threadIdx.x]`.
+
+    A full warp's words lie in at most five sectors, of which at least two are needed."""
+    stride = lane_stride(access)
+    if stride is None or stride.constant != 1 or _THREAD_X is None:
+        return False
+    linear = ((_THREAD_X,), 1)
+    if any(term != linear and any(_is_per_thread(atom) for atom in term[0]) for term in access.index.terms):
+        return False
+    return all(
+        (scenario.block.x % WARP == 0 or scenario.block.x == scenario.block.threads)
+        and moved_bytes(access, scenario) == element_stride(access, scenario) <= _WORD_BYTES
+        for scenario in scenarios(kernel)
+    )
 
 
 def is_gather(access: Access) -> bool:

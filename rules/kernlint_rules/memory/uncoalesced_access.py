@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 from kernlint.analysis.coalescing import Request, worst_request
 from kernlint.analysis.coalescing_chunks import fills_its_chunk, is_compile_time_chunk, takes_neighbours
-from kernlint.analysis.coalescing_strides import has_stride_of_unknown_size, is_gather, is_large, lane_stride
+from kernlint.analysis.coalescing_strides import (
+    has_stride_of_unknown_size,
+    is_gather,
+    is_large,
+    lane_stride,
+    takes_neighbouring_words,
+)
 from kernlint.analysis.coalescing_tiles import LARGE, fastest_stride, has_companion, walks_contiguously
 from kernlint.analysis.lanes_access import element_bytes
 from kernlint.analysis.lanes_scenario import Scenario, scenarios
@@ -85,7 +91,7 @@ class UncoalescedAccess(Rule):
         stride = lane_stride(access)
         if stride is not None and not is_large(stride, kernel):
             return None
-        if has_stride_of_unknown_size(access.index, kernel):
+        if has_stride_of_unknown_size(access.index, kernel) or takes_neighbouring_words(access, kernel):
             return None
         found: list[tuple[Request, Scenario]] = []
         for scenario in scenarios(kernel):
