@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernlint.analysis.block_totals import is_block_total_of_scan, is_unused_beside_others
 from kernlint.analysis.padding import cached_faults, first_per_origin
 from kernlint.analysis.padding_judge import Fault, PaddingFault
 from kernlint.analysis.padding_text import effect, name_of, operation, where_padded
-from kernlint.finding import Finding, Severity
+from kernlint.finding import Confidence, Finding, Severity
 from kernlint.ir.kernel import Framework, Kernel
 from kernlint.ir.types import Span
 from kernlint.ir.value import Value
@@ -152,8 +153,13 @@ def softmax(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
     def check_kernel(self, kernel: Kernel, context: Context) -> Iterator[Finding]:
         for fault in first_per_origin(cached_faults(kernel, context.cache), Fault.UNDEFINED):
-            if fault.origin is not None and fault.origin.span is not None:
-                yield self._report(fault, fault.origin, fault.origin.span, kernel)
+            if fault.origin is None or fault.origin.span is None:
+                continue
+            found = self._report(fault, fault.origin, fault.origin.span, kernel)
+            unread = is_block_total_of_scan(fault.sink, fault.origin, kernel)
+            if unread or is_unused_beside_others(kernel, context.module):
+                found = found.lowered(Confidence.MEDIUM)
+            yield found
 
     def _report(self, fault: PaddingFault, load: Value, where: Span, kernel: Kernel) -> Finding:
         how = operation(fault)
