@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernlint.analysis.precision_types import Types
 from kernlint.analysis.shared_memory_estimate import shared_memory
 from kernlint.finding import Confidence
-from kernlint.ir.expr import Atom, AtomKind, Expr, const, substitute
+from kernlint.ir.expr import Atom, AtomKind, Expr, Substitution, const, substitute
 from kernlint.ir.kernel import Config, Kernel
 from kernlint.records import dataclass
 from kernlint.target.limits import (
@@ -72,12 +72,14 @@ def _warps(config: Config) -> Iterator[Infeasible]:
         yield Infeasible(config, reason, Confidence.HIGH)
 
 
-def _bound(config: Config) -> dict[Atom, Expr]:
-    return {
-        Atom(AtomKind.PARAM, f"p:{name}", name): const(value)
-        for name, value in config.values.items()
-        if isinstance(value, int) and not isinstance(value, bool)
-    }
+def _bound(config: Config) -> Substitution:
+    return Substitution(
+        {
+            Atom(AtomKind.PARAM, f"p:{name}", name): const(value)
+            for name, value in config.values.items()
+            if isinstance(value, int) and not isinstance(value, bool)
+        }
+    )
 
 
 def _shapes(kernel: Kernel) -> list[tuple[tuple[Expr, ...], str]]:

@@ -187,10 +187,21 @@ class Expr:
         return self._plus(other._rows)
 
     def _plus(self, added: list[_Row]) -> Expr:
+        if len(added) == 1 and not added[0][0]:
+            return self._plus_number(added[0][3])
         rows = {row[1]: row for row in self._rows}
         for row in added:
             _accumulate(rows, row)
         return _bounded(list(rows.values()))
+
+    def _plus_number(self, number: int) -> Expr:
+        """Only the constant term changes, which comes first."""
+        rows = self._rows
+        if not rows[0][0]:
+            number += rows[0][3]
+            rows = rows[1:]
+        made = _from_sorted([(0, "", (), number), *rows] if number else rows)
+        return _too_big(made.key) if _exceeds(made._rows) else made
 
     __radd__ = __add__
 

@@ -201,13 +201,18 @@ class Region:
     items: list[Access | Barrier | Loop | Branch | Exit] = field(default_factory=list)
 
     def walk(self) -> Iterator[Access | Barrier | Loop | Branch | Exit]:
-        for item in self.items:
-            yield item
-            if isinstance(item, Loop):
-                yield from item.body.walk()
-            elif isinstance(item, Branch):
-                yield from item.then.walk()
-                yield from item.otherwise.walk()
+        pending = [iter(self.items)]
+        while pending:
+            for item in pending[-1]:
+                yield item
+                if isinstance(item, Loop):
+                    pending.append(iter(item.body.items))
+                    break
+                if isinstance(item, Branch):
+                    pending += (iter(item.otherwise.items), iter(item.then.items))
+                    break
+            else:
+                pending.pop()
 
 
 @dataclass(slots=True, eq=False)
