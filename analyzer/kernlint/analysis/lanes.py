@@ -294,6 +294,8 @@ def spread(mask: Mask, threads: int) -> NDArray[np.bool_]:
     """The mask with one entry per thread.  Not to be written into."""
     import numpy as np
 
+    if isinstance(mask, bool):
+        return np.ones(threads, dtype=np.bool_) if mask else np.zeros(threads, dtype=np.bool_)
     if isinstance(mask, np.ndarray) and mask.shape == (threads,):
         return mask
     return np.broadcast_to(np.asarray(mask, dtype=np.bool_), (threads,))
