@@ -375,9 +375,18 @@ def narrow_counters(kernel: Kernel) -> Iterator[NarrowCounter]:
             continue
         if bound.expr is None or bound.expr.constant is not None or bound.expr.is_opaque:
             continue
+        if _passed_narrow(_uncast(bound), kernel):
+            continue
         step = loop.step
         over_grid = step is not None and any(a.key.startswith("gd") for a in step.deep_atoms)
         yield NarrowCounter(loop, bound, over_grid)
+
+
+def _passed_narrow(bound: Value, kernel: Kernel) -> bool:
+    """Whether the bound is a parameter that every known launch passes a 32-bit number for."""
+    passed = [launch.arguments.get(bound.name or str(bound.attrs.get("name"))) for launch in kernel.launches]
+    types = [value.dtype for value in passed if value is not None]
+    return bool(types) and len(types) == len(passed) and all(t is not None and t.bits <= 32 for t in types)
 
 
 def _uncast(value: Value) -> Value:
