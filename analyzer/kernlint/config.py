@@ -59,12 +59,20 @@ def find_config(start: str) -> Config:
         folder = folder.parent
     for place in (folder, *folder.parents):
         own = place / FILE_NAME
-        if own.is_file():
+        if _is_readable(own):
             return read_config(own)
         project = place / "pyproject.toml"
-        if project.is_file() and (table := _project_table(project)) is not None:
+        if _is_readable(project) and (table := _project_table(project)) is not None:
             return config_from(table, project)
     return Config(base=str(Path(start).absolute() if Path(start).is_dir() else folder))
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether it is a file; False where the folder may not be entered."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def read_config(path: Path) -> Config:

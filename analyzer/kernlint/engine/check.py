@@ -115,7 +115,7 @@ def check_module(
         except DeadlineExceededError:
             overruns.append(_whole_file(source, f"`{rule_class.name}` and the rules after it"))
             break
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             notifications.append(internal_error("checking this file", error, source.path, rule_class.code))
         findings.extend(collected)
     return FileResult(

@@ -73,6 +73,8 @@ class Sources(Mapping[str, SourceFile]):
         if path in self._texts:
             return self._texts[path]
         try:
+            if not os.path.isfile(path):  # opening a pipe or a device would wait for it
+                return b""
             with open(path, "rb") as file:
                 return file.read(16 * MAX_FILE_SIZE)
         except (OSError, ValueError):

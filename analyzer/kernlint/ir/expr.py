@@ -20,6 +20,7 @@ from kernlint.ir.lazy import lazy
 
 MAX_TERMS = 64
 MAX_KEY = 6000
+MAX_NUMBER = 1 << 256  # far beyond any index; numbers that multiply themselves would grow without end
 
 
 class AtomKind(enum.Enum):
@@ -378,6 +379,8 @@ def _from_sorted(rows: list[_Row]) -> Expr:
 
 
 def _exceeds(rows: list[_Row]) -> bool:
+    if any(abs(row[3]) >= MAX_NUMBER for row in rows):
+        return True
     if len(rows) == 1:
         return len(rows[0][1]) > MAX_KEY
     return len(rows) > MAX_TERMS or sum([len(row[1]) for row in rows]) > MAX_KEY

@@ -48,11 +48,14 @@ class UnparsedRegion(Rule):
 
     def check_module(self, module: Module, context: Context) -> Iterator[Finding]:
         for region in module.unparsed:
+            # Where nothing at all was lifted, silence would look like a clean file.
+            lost = bool(region.kernel) or not (module.kernels or module.launches or module.functions)
             where = f" in kernel `{region.kernel}`" if region.kernel else ""
             yield self.finding(
                 region.span,
                 f"not understood{where}: {region.reason}.",
-                confidence=Confidence.HIGH if region.kernel else Confidence.LOW,
+                confidence=Confidence.HIGH if lost else Confidence.LOW,
+                severity=Severity.WARNING if lost and not region.kernel else None,
                 kernel=region.kernel,
                 evidence={"bytes": region.span.end - region.span.start, "reason": region.reason},
             )
