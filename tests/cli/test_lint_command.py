@@ -127,14 +127,26 @@ def test_per_file_ignores(kernlint: Kernlint) -> None:
     assert "ignored for this file (1)" in result.out
 
 
+EMPTY_GRID = """\
+__global__ void k(float* x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) x[i] = 1; }
+cudaError_t run(float* x, int n) { k<<<(n + 255) / 256, 256>>>(x, n); return cudaGetLastError(); }
+"""
+
+
 def test_the_footer_says_what_is_hidden_and_by_what(kernlint: Kernlint) -> None:
-    Path("a.py").write_text("import triton\nx = (\n")  # KL001 outside kernels needs --audit
+    Path("a.cu").write_text(EMPTY_GRID)  # that the grid may be empty needs --audit
     Path("b.py").write_text("import triton\nx = 1  # kernlint: ignore[KL003]\n")
     result = kernlint(".")
     assert result.code == 0
     assert "Hidden: needs --audit (1), suppressed in the source (1)" in result.out
-    assert "unparsed-region" in kernlint(".", "--audit").out
-    assert kernlint(".", "--audit", "--min-severity", "warning").code == 0
+    assert "grid-limit-exceeded" in kernlint(".", "--audit").out
+
+
+def test_a_file_of_which_nothing_was_understood_does_not_pass_as_clean(kernlint: Kernlint) -> None:
+    Path("a.py").write_text("import triton\nx = (\n")
+    result = kernlint(".")
+    assert result.code == 1
+    assert "unparsed-region" in result.out
 
 
 def test_several_outputs_in_one_run(kernlint: Kernlint) -> None:
