@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kernlint.ir.kernel import Framework, Kernel, Module, Param, ParamRole, UnparsedRegion
@@ -15,6 +16,16 @@ if TYPE_CHECKING:
 
 MAX_REGIONS = 200
 _MAX_MESSAGE = 200
+
+
+# Closed comments, closed strings and preprocessor lines: what may mention `__global__` without defining a kernel.
+_CLOSED = re.compile(
+    rb"//(?:\\\r?\n|[^\n])*|/\*.*?\*/"
+    rb'|R"(?P<d>[^(\s]*)\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"'
+    rb"|^[ \t]*#(?:\\\r?\n|[^\n])*",
+    re.DOTALL | re.MULTILINE,
+)
+_KERNEL = re.compile(rb"\b__global__\b[^;{}]{0,2000}\{")
 
 
 def lift_cuda(source: SourceFile, resolver: Resolver) -> Module:
@@ -41,7 +52,27 @@ def lift_cuda_text(source: SourceFile, text: bytes, offsets: OffsetMap, resolver
             module.device_functions += 1
     _lift_host(unit, module)
     _add_unparsed(unit, module)
+    lost = _lost_kernels(unit, module) if source.language == CUDA else None
+    if lost is not None:
+        module.unparsed.append(lost)
     return module
+
+
+def _lost_kernels(unit: TranslationUnit, module: Module) -> UnparsedRegion | None:
+    """The place where a text stopped being understood, when it has the beginning of a kernel and gave none.
+
+    An unterminated comment or string swallows what follows; unsaid, the file would look like one without kernels.
+    """
+    if module.kernels or b"__global__" not in unit.data:
+        return None
+    text = _CLOSED.sub(lambda match: b" " * len(match.group()), unit.data)
+    found = _KERNEL.search(text)
+    if found is None:
+        return None
+    where = unit.span_of(found.start(), found.start() + len(b"__global__"))
+    names = [name for name in re.findall(rb"(\w+)\s*\(", found.group()) if name != b"__launch_bounds__"]
+    name = names[0].decode("utf-8", "replace") if names else "?"
+    return UnparsedRegion(where, "it could not be read at all; is a comment or string open above it?", name)
 
 
 def _lift_one(function: FunctionDefinition, unit: TranslationUnit, module: Module) -> Kernel:
