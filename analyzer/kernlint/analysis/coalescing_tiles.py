@@ -11,10 +11,6 @@ LARGE = 1 << 20
 MIN_LANES = 16  # a tile axis shorter than this does not fill a request
 
 
-def lane_axes(access: Access) -> list[Axis]:
-    return [axis for axis in axes_of(access.index) if axis.kind is AxisKind.LANE]
-
-
 @dataclass(frozen=True)
 class TileStride:
     """The smallest distance between neighbours along any lane axis: `elements`, or a row length `text` of unknown but

@@ -288,7 +288,7 @@ def _product(extents: Iterable[Expr], bound: dict[Atom, Expr]) -> int | None:
 
 def dynamic_arrays(kernel: Kernel) -> list[Buffer]:
     """`extern __shared__` arrays the kernel uses whatever its compile-time parameters and flags are."""
-    names = {f"p:{param.name}" for param in kernel.params if param.is_compile_time}
+    names = kernel.compile_time_keys
     used = {
         id(access.buffer)
         for access in kernel.accesses

@@ -152,5 +152,5 @@ def view_of(kernel: Kernel, launch: Launch | None) -> LaunchView:
 
 def is_compile_time(expr: Expr, kernel: Kernel) -> bool:
     """Whether the expression is made of constants and compile-time parameters only."""
-    names = {f"p:{p.name}" for p in kernel.params if p.is_compile_time}
+    names = kernel.compile_time_keys
     return all(atom.key in names or bool(atom.args) for atom in expr.deep_atoms)

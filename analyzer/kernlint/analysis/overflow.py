@@ -62,7 +62,7 @@ def narrow_products(kernel: Kernel) -> Iterator[NarrowProduct]:
     """
     seen: set[int] = set()
     loaded = _loaded_types(kernel)
-    compile_time = frozenset(f"p:{p.name}" for p in kernel.params if p.is_compile_time)
+    compile_time = kernel.compile_time_keys
     for access in kernel.accesses:
         address = access.attrs.get("address")
         if not is_external(access) or not isinstance(address, Value):
@@ -140,7 +140,7 @@ def _row_and_stride(product: Value, kernel: Kernel) -> tuple[Expr, Expr] | None:
 
 def _is_runtime_size(expr: Expr, kernel: Kernel) -> bool:
     """A stride or length passed at run time, possibly times constants."""
-    compile_time = {f"p:{p.name}" for p in kernel.params if p.is_compile_time}
+    compile_time = kernel.compile_time_keys
     atoms = list(expr.atoms())
     return bool(atoms) and all(
         atom.kind is AtomKind.PARAM and atom.key not in compile_time for mono, _ in expr.terms for atom in mono

@@ -83,15 +83,12 @@ def _only_one(access: Access, axis: Axis, view: LaunchView) -> bool:
 
 def _depends_on_configuration(access: Access, view: LaunchView) -> bool:
     """Whether the store happens only for some values of compile-time parameters that the launch leaves open."""
-    return any(
-        bool(part.deep_atoms) and is_compile_time_condition(view.condition(part), view.kernel)
-        for part in access.guard.conjuncts()
-    )
+    return any(_is_compile_time(view.condition(part), view.kernel) for part in access.guard.conjuncts())
 
 
-def is_compile_time_condition(condition: Condition, kernel: Kernel) -> bool:
-    names = {f"p:{p.name}" for p in kernel.params if p.is_compile_time}
-    return bool(condition.deep_atoms) and all(atom.key in names for atom in condition.deep_atoms)
+def _is_compile_time(condition: Condition, kernel: Kernel) -> bool:
+    keys = kernel.compile_time_keys
+    return bool(condition.deep_atoms) and all(atom.key in keys for atom in condition.deep_atoms)
 
 
 def _may_vary(atom: Atom) -> bool:

@@ -364,12 +364,6 @@ def _accumulate(rows: dict[str, _Row], row: _Row) -> None:
         del rows[text]
 
 
-def _from_rows(rows: list[_Row]) -> Expr:
-    made = Expr.__new__(Expr)
-    made._set(rows)
-    return made
-
-
 def _from_sorted(rows: list[_Row]) -> Expr:
     """From rows in the order of another expression."""
     made = Expr.__new__(Expr)
@@ -501,11 +495,6 @@ def substitute(expr: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
     for product in changed:
         total = total + product
     return total
-
-
-def substitute_atom(atom: Atom, mapping: Mapping[Atom, Expr]) -> Expr:
-    made = _replaced(atom, substitution(mapping))
-    return of_atom(atom) if made is None else made
 
 
 def _replaced(atom: Atom, mapping: Substitution) -> Expr | None:

@@ -277,6 +277,11 @@ class Kernel:
     def loops(self) -> list[Loop]:
         return [item for item in self.body.walk() if isinstance(item, Loop)]
 
+    @property
+    def compile_time_keys(self) -> frozenset[str]:
+        """Keys of the atoms of compile-time parameters."""
+        return frozenset(f"p:{p.name}" for p in self.params if p.is_compile_time)
+
     def param(self, name: str) -> Param | None:
         return next((p for p in self.params if p.name == name), None)
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from kernlint.ir import arith
 from kernlint.ir.expr import Expr, const, param
 from kernlint.lift.host import tensors, views
-from kernlint.lift.host.definitions import Function
 from kernlint.lift.host.sequences import expanded
 from kernlint.lift.host.state import Frame, join_values
 from kernlint.lift.host.value import (
@@ -408,7 +407,3 @@ def _bound_parameters(
         if name not in variables:
             variables[name] = given(f"{frame.prefix}{place}/{name}", name)
     return variables
-
-
-def function_of(target: HostVal) -> Function | None:
-    return target.function if isinstance(target, KernelRef) else None
